@@ -1,0 +1,167 @@
+"""Compile a kernel for this CPU: bind, generate the launcher, and look in the store before compiling.
+
+Every nested function carries the key in its module name, since two cached kernels with equal symbol
+names would otherwise call each other's helpers once both are loaded. Kernels are C callables
+``(begin, end, args)`` and must not raise; everything is checked before a launch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import pickle
+import shutil
+import sys
+import threading
+import time
+import types
+from dataclasses import dataclass
+
+import llvmlite
+import llvmlite.binding
+import numba
+import numpy as np
+from forgenb.kernel import Kernel, bind
+from forgenb.kernel import cache as store
+from numba import cfunc, njit
+from numba import types as nt
+from numba.core import caching, config, registry
+
+from . import blocks
+from .intrinsics import half_conversions, primitives_for
+from .templates import launcher_text, operand_types, panel_text
+
+OPTIONS = {"error_model": "numpy", "boundscheck": False}
+SIGNATURE = nt.void(nt.int64, nt.int64, nt.int64)
+PANEL_SIGNATURE = nt.int64(*(nt.int64,) * 7)
+TYPES = {"int64": np.int64, "bool_": np.bool_, "uint32": np.uint32, "uint16": np.uint16, "int32": np.int32, "uint64": np.uint64}
+TYPES |= {"float32": np.float32, "float64": np.float64}
+FILE = "forgenb_launcher.py"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A launcher in machine code: its C address, its text, and what it cost to get it."""
+
+    name: str
+    key: str
+    address: int
+    text: str
+    seconds: float
+    cached: bool
+    handle: object
+
+
+class _Beside(caching._CacheLocator):
+    """Numba's index and data lie beside the launcher, in a folder that may be read-only."""
+
+    def __init__(self, file: str):
+        self._py_file = file
+
+    def get_cache_path(self):
+        return os.path.dirname(self._py_file)
+
+    def get_source_stamp(self):
+        return "content-addressed"
+
+    def get_disambiguator(self):
+        return "0"
+
+    def ensure_cache_path(self):
+        """The store has made the folder, or it is read-only and full already."""
+
+    @classmethod
+    def from_function(cls, function, file):
+        return cls(file) if os.path.basename(file) == FILE else None
+
+
+caching.CacheImpl._locator_classes.insert(0, _Beside)
+
+
+@functools.cache
+def machine() -> tuple:
+    """What the code depends on besides the kernel: versions, CPU, and Numba's switches."""
+    magic = registry.cpu_target.target_context.codegen().magic_tuple()
+    versions = (sys.version, sys.abiflags, numba.__version__, llvmlite.__version__, np.__version__)
+    switches = (config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+    return (*versions, repr(magic), *switches)
+
+
+_LIVE: dict[str, Compiled] = {}
+_LOCK = threading.RLock()
+
+
+def compile_kernel(kernel: Kernel, real: str, storage: tuple[str, ...]) -> Compiled:
+    """The launcher of `kernel` for float type `real`, from this process, the store, or the compiler."""
+    bodies = {"body": bind(kernel.body, primitives_for(TYPES[real]), TYPES[real])}
+    extras = dict(blocks.INTRINSICS)
+    if kernel.form == "map":
+        for pair in set(zip(storage, operand_types(kernel, real), strict=True)):
+            extras |= {f"{action}_{'_'.join(pair)}": _panel(action, *pair) for action in ("enter", "leave")}
+    text = launcher_text(kernel, real, storage)
+    return build(f"{kernel.name}-{'-'.join([real, *storage])}", text, bodies, extras)
+
+
+@functools.cache
+def _panel(action: str, stored: str, dtype: str):
+    size = np.dtype({"bool_": "bool"}.get(stored, stored)).itemsize
+    extras = {"to_panel": TYPES[dtype], "to_storage": TYPES.get(stored)}
+    if stored == "float16":
+        extras |= half_conversions(TYPES[dtype])
+    text = panel_text(action, stored, dtype, size)
+    panel = build(f"{action}-{stored}-{dtype}", text, {}, extras | blocks.INTRINSICS, PANEL_SIGNATURE)
+    symbol = f"forgenb_{action}_{stored}_{dtype}_{panel.key}"
+    llvmlite.binding.add_symbol(symbol, panel.address)
+    return blocks.external(symbol)
+
+
+def build(name: str, text: str, bodies: dict, extras: dict, signature=SIGNATURE) -> Compiled:
+    """Compile `text`, which defines ``launch``, with `bodies` and `extras` in its namespace."""
+    key = store.digest(machine(), name, text, repr(signature), OPTIONS, bodies, extras)
+    with _LOCK:
+        if key not in _LIVE:
+            _LIVE[key] = _build(name, key, text, bodies, extras, signature)
+        return _LIVE[key]
+
+
+def _build(name: str, key: str, text: str, bodies: dict, extras: dict, signature) -> Compiled:
+    started = time.perf_counter()
+    home = f"forgenb_launcher_{key}"
+    folder = os.path.join(store.cache_folder(), f"{name}-{key}")
+    path = os.path.join(folder, FILE)
+    module = sys.modules[home] = types.ModuleType(home)
+    module.__dict__.update(TYPES, carray=numba.carray, **extras)
+    module.__dict__.update({n: _jit(f, home, {}) for n, f in bodies.items()})
+    exec(compile(text, path, "exec"), module.__dict__)
+    known = os.path.exists(path)
+    try:
+        if not known:
+            store.write_whole(path, text)
+            store.prune(f"{name}-", f"{name}-{key}")
+        handle = cfunc(signature, cache=True, **OPTIONS)(module.launch)
+    except (OSError, EOFError, ImportError, ValueError, KeyError, pickle.UnpicklingError) as reason:
+        store.warn_once(reason)
+        with contextlib.suppress(OSError):
+            shutil.rmtree(folder, ignore_errors=True)
+        known = False
+        handle = cfunc(signature, **OPTIONS)(module.launch)
+    cached = known and handle.cache_hits > 0 if hasattr(handle, "cache_hits") else known
+    return Compiled(name, key, handle.address, text, time.perf_counter() - started, cached, handle)
+
+
+def _jit(function: types.FunctionType, home: str, done: dict):
+    if function not in done:
+        done[function] = None
+        names = function.__globals__
+        names["__name__"] = function.__module__ = home
+        for name, value in list(names.items()):
+            if isinstance(value, types.FunctionType):
+                names[name] = _jit(value, home, done)
+        done[function] = njit(**OPTIONS)(function)
+    return done[function]
+
+
+def compiled() -> list[Compiled]:
+    """Every launcher that this process has loaded or compiled, in order."""
+    return list(_LIVE.values())

@@ -1,0 +1,130 @@
+"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+
+import numpy as np
+from forgenb.errors import ArgumentError
+
+from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, one_thread, split
+from .compile import Compiled, compile_kernel, compiled
+from .memory import Memory, cached_bytes, release_cached
+from .pool import Pool
+
+CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
+STORAGE = {"bool": "bool_"}
+SERIAL_FLOP = 200_000
+
+
+class CpuBackend:
+    """Numba on the host's cores. See `forgenb.backend.Backend` for what each method promises."""
+
+    name = "cpu"
+    host = True
+
+    def __init__(self):
+        load_blas()
+        self._pool: Pool | None = None
+        self._threads = threads_from_environment()
+        self._calls: dict[int, object] = {}
+        os.register_at_fork(after_in_child=self._forget_pool)
+        atexit.register(self._close)
+
+    @property
+    def threads(self) -> int:
+        """Threads that a large launch uses, the calling one included."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, number: int) -> None:
+        if number < 1:
+            raise ArgumentError(f"threads must be at least 1, got {number}")
+        self._close()
+        self._threads = int(number)
+
+    def allocate(self, nbytes: int) -> Memory:
+        return Memory(nbytes)
+
+    def view(self, memory: Memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
+        return np.asarray(_Exposed(memory, dtype, offset, shape, strides))
+
+    def compile(self, kernel, real: str, storage: tuple[str, ...]) -> Compiled:
+        return compile_kernel(kernel, real, tuple(STORAGE.get(s, s) for s in storage))
+
+    def compiled(self) -> list[Compiled]:
+        return compiled()
+
+    def launch(self, launcher: Compiled, extent: int, chunk: int, block: bytes) -> None:
+        if extent > chunk and self._threads > 1 and self._ready_pool().run(launcher.address, extent, chunk, block):
+            return
+        call = self._calls.get(launcher.address)
+        if call is None:
+            call = self._calls[launcher.address] = CALL(launcher.address)
+        call(0, extent, block)
+
+    def gemm(self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple):
+        m, n, k = shape
+        outer, inner = batch
+        blocks, width, by_rows = split(outer * inner, m, n)
+        units = blocks * outer * inner
+        a, b, out, bias = places
+        leading, strides = steps
+        block = PACK.pack(
+            *shape, a, b, out, bias, scales[0], 1.0 if bias else scales[1], *leading, *flags, inner, *strides, blocks, width,
+            by_rows, blas_function(real),
+        )  # fmt: skip
+        serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
+        with one_thread():
+            self.launch(gemm_launcher(real), units, units if serial else max(1, units // 16), block)
+
+    def synchronize(self) -> None:
+        """Launches have finished when they return."""
+
+    def memory(self) -> dict[str, int]:
+        return {"cached": cached_bytes()}
+
+    def release_cached(self) -> None:
+        release_cached()
+
+    def report(self) -> dict[str, object]:
+        return {"threads": self._threads, **blas_report()}
+
+    def _ready_pool(self) -> Pool:
+        if self._pool is None:
+            self._pool = Pool(self._threads)
+        return self._pool
+
+    def _forget_pool(self) -> None:
+        self._pool = None
+
+    def _close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+
+class _Exposed:
+    """Gives NumPy a strided view of a block and keeps the block alive with it."""
+
+    def __init__(self, memory: Memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple):
+        self.memory = memory
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": dtype.str,
+            "shape": shape,
+            "strides": tuple(s * dtype.itemsize for s in strides),
+            "data": (memory.address + offset * dtype.itemsize, False),
+        }
+
+
+def threads_from_environment() -> int:
+    """``FORGENB_THREADS``, else the cores that this process may run on."""
+    text = os.environ.get("FORGENB_THREADS", "")
+    if text and not (text.isdigit() and int(text) > 0):
+        raise ArgumentError(f"FORGENB_THREADS must be a positive whole number, got {text!r}")
+    if text:
+        return int(text)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

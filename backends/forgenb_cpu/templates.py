@@ -1,0 +1,111 @@
+"""Loop templates: the text of ``launch(begin, end, args)`` around a bound body, one per kernel form.
+
+A map runs panel by panel. `enter` hands out the address of an operand's panel: in place where it is
+contiguous and stored in the dtype that the body works in, else a copy in a small room on the stack, so
+that one vectorised loop serves every layout; `leave` copies such a room back. A row launcher calls the
+body row by row. The text is what runs, what is hashed for the cache, and what a reader sees. Positions
+are unsigned because Numba then leaves out the wrap-around of negative indices, which stops vectorising.
+"""
+
+from __future__ import annotations
+
+from forgenb.kernel import Kernel
+
+FIXED = {"int": "int64", "bool": "bool_", "uint": "uint32"}
+
+
+def operand_types(kernel: Kernel, real: str) -> list[str]:
+    """The dtype that the body sees for each operand."""
+    return [FIXED.get(operand.kind, real) for operand in kernel.operands]
+
+
+def launcher_text(kernel: Kernel, real: str, storage: tuple[str, ...]) -> str:
+    """Source of the launcher of `kernel` bound to `real`; `storage` has a map operand's stored dtypes."""
+    lines = _map(kernel, real, storage) if kernel.form == "map" else _row(kernel, real)
+    return "def launch(begin, end, args):\n" + "\n".join("    " + line for line in lines) + "\n"
+
+
+def _scalars(kernel: Kernel, real: str, first: int) -> list[str]:
+    lines = []
+    for slot, scalar in enumerate(kernel.scalars, first):
+        stored = "float64" if scalar.kind == "real" else "int64"
+        cast = {"real": real, "uint": "uint32"}.get(scalar.kind, "int64")
+        lines.append(f"{scalar.name} = {cast}(load(args, {slot}, {stored}))")
+    return lines
+
+
+def _row(kernel: Kernel, real: str) -> list[str]:
+    lines = [f"{symbol} = load(args, {slot}, int64)" for slot, symbol in enumerate(kernel.symbols)]
+    lines += _scalars(kernel, real, len(kernel.symbols))
+    first = len(kernel.symbols) + len(kernel.scalars)
+    for slot, (operand, dtype) in enumerate(zip(kernel.operands, operand_types(kernel, real), strict=True), first):
+        shape = f"({', '.join(operand.dims)},)"
+        lines.append(f"{operand.name} = carray(pointer(load(args, {slot}, int64), {dtype}), {shape})")
+    arguments = ["row", *(o.name for o in kernel.operands), *(s.name for s in kernel.scalars)]
+    return [*lines, "for row in range(uint64(begin), uint64(end)):", f"    body({', '.join(arguments)})"]
+
+
+def _map(kernel: Kernel, real: str, storage: tuple[str, ...]) -> list[str]:
+    base = len(kernel.scalars)
+    types = operand_types(kernel, real)
+    lines = _scalars(kernel, real, 0)
+    lines += [f"ndim = load(args, {base}, int64)", f"limit = load(args, {base + 1}, int64)", f"dims = {base + 2}"]
+    lines += ["width = load(args, dims + ndim - 1, int64)"]
+    lines += [f"{operand.name}_room = room({dtype})" for operand, dtype in zip(kernel.operands, types, strict=True)]
+    loop = ["n = min(min(limit, end - position), width - position % width)"]
+    leaving = []
+    for number, (operand, dtype, stored) in enumerate(zip(kernel.operands, types, storage, strict=True)):
+        place = f"args, dims, dims + ndim + {number} * (1 + ndim), ndim, position, n, {operand.name}_room"
+        loop.append(f"{operand.name}_panel = enter_{stored}_{dtype}({place})")
+        loop.append(f"{operand.name} = carray(pointer({operand.name}_panel, {dtype}), (n,))")
+        if operand.writes:
+            leaving.append(f"leave_{stored}_{dtype}({place})")
+    loop += _body_loop(kernel, types) + leaving + ["position += n"]
+    return [*lines, "position = begin", "while position < end:", *("    " + line for line in loop)]
+
+
+def _body_loop(kernel: Kernel, types: list[str]) -> list[str]:
+    arguments = ["position + int64(k)"] if kernel.indexed else []
+    arguments += [f"{o.name}[k]" for o in kernel.operands if o.reads] + [s.name for s in kernel.scalars]
+    kinds = {o.name: t for o, t in zip(kernel.operands, types, strict=True)}
+    call = f"body({', '.join(arguments)})"
+    if len(kernel.results) == 1:
+        name = kernel.results[0]
+        return ["for k in range(uint64(n)):", f"    {name}[k] = {kinds[name]}({call})"]
+    values = ", ".join(f"{name}_value" for name in kernel.results)
+    stores = [f"    {name}[k] = {kinds[name]}({name}_value)" for name in kernel.results]
+    return ["for k in range(uint64(n)):", f"    {values} = {call}", *stores]
+
+
+PANEL_TEXT = """\
+def launch(args, dims, slot, ndim, position, n, room):
+    offset = position * load(args, slot + 1, int64)
+    if ndim > 1:
+        offset, rest = int64(0), position
+        for back in range(ndim):
+            axis = ndim - 1 - back
+            extent = load(args, dims + axis, int64)
+            quotient = rest // extent
+            offset += (rest - quotient * extent) * load(args, slot + 1 + axis, int64)
+            rest = quotient
+    stride = load(args, slot + ndim, int64)
+    start = load(args, slot, int64) + offset * {size}
+    if stride == 1 and {same}:
+        return start
+    stored = carray(pointer(start, {stored}), (1,))
+    panel = carray(pointer(room, {dtype}), (n,))
+    for k in range(uint64(n)):
+        {copy}
+    return room
+"""
+
+
+def panel_text(action: str, stored: str, dtype: str, size: int) -> str:
+    """Source of ``enter`` (find or gather a panel) or ``leave`` (scatter it) for one pair of dtypes."""
+    there = "stored[int64(k) * stride]"
+    if action == "enter":
+        copy = f"panel[k] = to_panel({there})"
+    else:
+        copy = f"{there} = to_storage(panel[k])"
+    place = {"float16": "uint16"}.get(stored, stored)
+    return PANEL_TEXT.format(size=size, same=stored == dtype, stored=place, dtype=dtype, copy=copy)

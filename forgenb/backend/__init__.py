@@ -1,0 +1,10 @@
+"""The plug-in contract: interface, registry, and the seam that every launch passes through.
+
+Imports `forgenb.kernel` and `forgenb.errors`; no tensor and no op is known here.
+"""
+
+from .interface import API, Backend
+from .registry import backends, get_backend, refresh, use
+from .seam import Stats, stats
+
+__all__ = ["API", "Backend", "Stats", "backends", "get_backend", "refresh", "stats", "use"]

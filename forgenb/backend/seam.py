@@ -1,0 +1,112 @@
+"""The one seam: every launch, allocation, product and copy of the library passes through these functions.
+
+They count (`stats`), compile on first use, and, while someone traces, note which kernels ran how long.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from ..kernel import Kernel
+
+
+@dataclass
+class Stats:
+    """Counts since the process started. ``stats().since(before)`` gives those of a piece of code."""
+
+    launches: int = 0
+    products: int = 0
+    allocations: int = 0
+    bytes_allocated: int = 0
+    copies: int = 0
+    syncs: int = 0
+
+    def since(self, before: Stats) -> Stats:
+        """The difference from an earlier snapshot."""
+        return Stats(*(now - then for now, then in zip(astuple(self), astuple(before), strict=True)))
+
+
+_COUNTS = Stats()
+_LAUNCHERS: dict[tuple, object] = {}
+
+
+class _Trace:
+    events: list[tuple[str, float]] | None = None
+
+
+def stats() -> Stats:
+    """A snapshot of the counters: launches, products, allocations, bytes, host copies, synchronisations."""
+    return Stats(*astuple(_COUNTS))
+
+
+def launcher(backend, kernel: Kernel, real: str, storage: tuple[str, ...] = ()):
+    """The compiled launcher of `kernel`, from this process, the store, or the compiler."""
+    key = (backend, kernel, real, storage)
+    found = _LAUNCHERS.get(key)
+    if found is None:
+        found = _LAUNCHERS[key] = backend.compile(kernel, real, storage)
+    return found
+
+
+def launch(backend, kernel: Kernel, real: str, storage: tuple[str, ...], extent: int, chunk: int, block: bytes):
+    """Launch `kernel` over ``0 .. extent``; nothing happens for an empty extent."""
+    if extent == 0:
+        return
+    found = _LAUNCHERS.get((backend, kernel, real, storage)) or launcher(backend, kernel, real, storage)
+    _COUNTS.launches += 1
+    if _Trace.events is None:
+        backend.launch(found, extent, chunk, block)
+        return
+    started = time.perf_counter()
+    backend.launch(found, extent, chunk, block)
+    _Trace.events.append((kernel.name, time.perf_counter() - started))
+
+
+def gemm(backend, *arguments) -> None:
+    """A matrix product, see `Backend.gemm`."""
+    _COUNTS.products += 1
+    started = time.perf_counter()
+    backend.gemm(*arguments)
+    if _Trace.events is not None:
+        _Trace.events.append(("gemm", time.perf_counter() - started))
+
+
+def allocate(backend, nbytes: int):
+    """A block of memory that holds anything until it is written."""
+    _COUNTS.allocations += 1
+    _COUNTS.bytes_allocated += nbytes
+    return backend.allocate(nbytes)
+
+
+def upload(backend, memory, array: np.ndarray) -> None:
+    """Copy a host array into the start of a block."""
+    _COUNTS.copies += 1
+    strides = tuple(s // array.itemsize for s in np.empty(array.shape, array.dtype).strides)
+    backend.view(memory, array.dtype, 0, array.shape, strides)[...] = array
+
+
+def host_view(backend, memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
+    """The elements as a NumPy array, after everything launched has finished."""
+    _COUNTS.syncs += 1
+    backend.synchronize()
+    return backend.view(memory, dtype, offset, shape, strides)
+
+
+def start_trace() -> list[tuple[str, float]] | None:
+    """Begin to note (kernel, seconds) of every launch; returns what `stop_trace` puts back."""
+    before, _Trace.events = _Trace.events, []
+    return before
+
+
+def take_trace() -> list[tuple[str, float]]:
+    """What was noted since the last call."""
+    noted, _Trace.events = _Trace.events or [], []
+    return noted
+
+
+def stop_trace(before) -> None:
+    """End noting, or go back to an outer one."""
+    _Trace.events = before

@@ -1,0 +1,21 @@
+"""Text, characters as ids, and batches of ids.
+
+All of it is NumPy on the host. Ids are int64; ``n`` is the length of a text, ``t`` the context and ``b`` the
+batch.
+"""
+
+from forgenb.data.batches import batch, batch_starts, windows
+from forgenb.data.ids import as_ids
+from forgenb.data.text import default_text, load_text, split
+from forgenb.data.tokenizer import CharTokenizer
+
+__all__ = [
+    "CharTokenizer",
+    "as_ids",
+    "batch",
+    "batch_starts",
+    "default_text",
+    "load_text",
+    "split",
+    "windows",
+]

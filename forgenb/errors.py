@@ -1,0 +1,62 @@
+"""Every error that forgenb raises on purpose; catch `ForgeError` for all of them.
+
+A message is one paragraph: what was asked, what was got (shapes, dtypes, backend), what to do.
+"""
+
+__all__ = [
+    "ArgumentError",
+    "BackendBroken",
+    "BackendError",
+    "CheckpointError",
+    "DTypeError",
+    "ForgeError",
+    "IndexRangeError",
+    "MemoryModeError",
+    "OpUnsupported",
+    "ShapeError",
+    "TapeError",
+]
+
+
+class ForgeError(Exception):
+    """Base of every error below."""
+
+
+class ShapeError(ForgeError, ValueError):
+    """Shapes that do not fit together or do not fit the call."""
+
+
+class ArgumentError(ForgeError, ValueError):
+    """An argument whose value the call cannot use."""
+
+
+class DTypeError(ForgeError, TypeError):
+    """A dtype that the call does not take."""
+
+
+class TapeError(ForgeError, RuntimeError):
+    """A backward pass that the recorded graph cannot give."""
+
+
+class MemoryModeError(ForgeError, RuntimeError):
+    """A value read from a routine that did not store it."""
+
+
+class BackendError(ForgeError):
+    """A backend that is unknown, or tensors of different backends in one call."""
+
+
+class BackendBroken(BackendError):
+    """A backend that is installed but cannot be used; the reason is chained."""
+
+
+class OpUnsupported(BackendError):
+    """An op that the chosen backend cannot run."""
+
+
+class IndexRangeError(ForgeError, IndexError):
+    """An index or id outside the range that it points into."""
+
+
+class CheckpointError(ForgeError):
+    """A checkpoint that is missing, damaged, or made for another model."""

@@ -1,0 +1,10 @@
+"""The kernel language: declarations, binding to a target, argument blocks, the store of compiled code.
+
+Imports nothing of forgenb but `forgenb.errors`. Nothing here may name a backend, a tensor or an op.
+"""
+
+from .arguments import PANEL, map_block, row_block
+from .binding import bind
+from .declare import Kernel, Operand, Scalar, map_kernel, row_kernel
+
+__all__ = ["PANEL", "Kernel", "Operand", "Scalar", "bind", "map_block", "map_kernel", "row_block", "row_kernel"]

@@ -1,0 +1,142 @@
+"""What a kernel is: a plain Python body plus the shapes and kinds of what it reads and writes.
+
+A declaration is one line beside the body, in the order of the body's parameters::
+
+    @map_kernel("x dout -> dx")                                   # scalar function, the launcher loops
+    @row_kernel("x[rows,n] gamma[n] -> out[rows,n]; eps")         # one row, `row` is the first parameter
+
+Operands may carry a kind (``ids[rows]:int``): ``real`` (the default) is the dtype that the kernel is
+bound to, ``int`` is int64, ``bool`` is bool, ``uint`` is uint32. After ``;`` come host scalars.
+An operand that stands on both sides of the arrow is updated in place. The first symbol of a row
+kernel is its number of rows: the extent that is split over lanes and threads.
+
+This module imports the standard library and `forgenb.errors`; it knows no backend and no tensor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..errors import ArgumentError
+
+KINDS = ("real", "int", "bool", "uint")
+_ITEM = re.compile(r"(?P<name>\w+)(?:\[(?P<dims>[\w,]*)\])?(?::(?P<kind>\w+))?$")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One array that a kernel reads (`reads`), writes (`writes`), or both."""
+
+    name: str
+    dims: tuple[str, ...]
+    kind: str
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number from the host, the same for every element."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A body with its declaration. Calling it runs the body itself, as plain Python."""
+
+    body: Callable
+    form: str
+    operands: tuple[Operand, ...]
+    scalars: tuple[Scalar, ...]
+    symbols: tuple[str, ...] = ()
+    indexed: bool = False
+    results: tuple[str, ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """The body's own name."""
+        return self.body.__name__
+
+    def __call__(self, *args, **kwargs):
+        return self.body(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self.form} kernel {self.name}>"
+
+
+def _parse(text: str) -> tuple[str, tuple[str, ...], str]:
+    match = _ITEM.match(text)
+    if match is None or (match["kind"] or "real") not in KINDS:
+        raise ArgumentError(f"kernel declaration: {text!r} is not name[dims]:kind with a kind of {KINDS}")
+    dims = tuple(d for d in (match["dims"] or "").split(",") if d)
+    return match["name"], dims, match["kind"] or "real"
+
+
+def _declare(body: Callable, form: str, text: str) -> Kernel:
+    extent, bar, rest = text.rpartition("|")
+    arrays, _, scalar_text = rest.partition(";")
+    before, arrow, after = arrays.partition("->")
+    if not arrow:
+        raise ArgumentError(f"kernel {body.__name__}: the declaration {text!r} has no '->'")
+    inputs = {item[0]: item for item in map(_parse, before.split())}
+    outputs = {item[0]: item for item in map(_parse, after.split())}
+    operands = tuple(
+        Operand(name, dims, kind, name in inputs, name in outputs)
+        for name, dims, kind in {**inputs, **{n: o for n, o in outputs.items() if n not in inputs}}.values()
+    )
+    scalars = tuple(Scalar(name, kind) for name, _, kind in map(_parse, scalar_text.split()))
+    named = (extent.strip(),) if bar else ()
+    symbols = tuple(dict.fromkeys((*named, *(d for operand in operands for d in operand.dims))))
+    named = body.__code__.co_varnames[: body.__code__.co_argcount]
+    kernel = Kernel(body, form, operands, scalars, symbols, "index" in named, tuple(outputs))
+    _check_parameters(kernel, named)
+    return kernel
+
+
+def _check_parameters(kernel: Kernel, named: tuple[str, ...]) -> None:
+    scalars = tuple(s.name for s in kernel.scalars)
+    if kernel.form == "row":
+        wanted = ("row", *(o.name for o in kernel.operands), *scalars)
+    else:
+        index = ("index",) if kernel.indexed else ()
+        wanted = (*index, *(o.name for o in kernel.operands if o.reads), *scalars)
+    if named != wanted:
+        raise ArgumentError(f"kernel {kernel.name}: its parameters are {named}, its declaration asks for {wanted}")
+
+
+def map_kernel(declaration: str) -> Callable[[Callable], Kernel]:
+    """Declare a scalar function that is applied to every element of its broadcast operands.
+
+    Parameters
+    ----------
+    declaration : str
+        ``"x y -> out; alpha"``. A body with a first parameter ``index`` also gets the element's flat
+        index. Several outputs are returned as a tuple, in the order after the arrow.
+
+    Raises
+    ------
+    ArgumentError
+        If the line cannot be read or differs from the body's parameters.
+    """
+    return lambda body: _declare(body, "map", declaration)
+
+
+def row_kernel(declaration: str) -> Callable[[Callable], Kernel]:
+    """Declare a row program: a body that works on row ``row`` of contiguous operands.
+
+    Parameters
+    ----------
+    declaration : str
+        ``"x[rows,n] gamma[n] -> out[rows,n]; eps"``. Dimensions are symbols. The first is the extent,
+        unless another is named before a bar: ``"parts | x[rows,n] -> out[parts]"``.
+
+    Raises
+    ------
+    ArgumentError
+        If the line cannot be read or differs from the body's parameters.
+    """
+    return lambda body: _declare(body, "row", declaration)

@@ -1,0 +1,10 @@
+"""Every op as a function, and the table that describes them all. ``fnb.ops.<op>`` looks a name up there."""
+
+from . import arithmetic, movement, reduction
+from .methods import install
+from .table import TABLE, Op
+
+__all__ = ["TABLE", "Op"]
+
+install()
+globals().update({name: row.function for name, row in TABLE.items()})

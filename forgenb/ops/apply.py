@@ -1,0 +1,219 @@
+"""Launch kernels on tensors: broadcasting, dtypes, output memory and argument blocks, decided once.
+
+Ops call these functions and nothing below them. `run_map` launches a scalar function over broadcast
+operands of any strides; `run_rows` launches a row program on contiguous operands.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from numbers import Number
+
+import numpy as np
+
+from ..backend import seam
+from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, compute_dtype, result_dtype
+from ..errors import ArgumentError, BackendError, ShapeError
+from ..kernel import PANEL, Kernel, map_block, row_block
+from ..tensor import Tensor, contiguous_strides, count, empty, from_array, tensor
+
+CHUNK = 16384
+"""Elements of a chunk: a constant, so that results never depend on the number of threads."""
+
+_FIXED = {"int": INT64, "bool": BOOL, "uint": np.dtype("uint32")}
+
+
+def as_tensor(value, like: Tensor | None = None) -> Tensor:
+    """`value` as a tensor; a Python scalar takes the dtype and backend of `like` (weak promotion)."""
+    if isinstance(value, Tensor):
+        return value
+    if like is None:
+        return tensor(value)
+    if isinstance(value, Number) and not isinstance(value, np.generic):
+        kind = np.asarray(value).dtype.kind
+        keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
+        dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
+        return from_array(np.asarray(value, dtype), like.backend)
+    return tensor(value, backend=like.backend.name)
+
+
+def pair(x, y) -> tuple[Tensor, Tensor]:
+    """Two operands as tensors, at least one of which is one already."""
+    if isinstance(x, Tensor):
+        return x, y if isinstance(y, Tensor) else as_tensor(y, x)
+    return (as_tensor(x, y), y) if isinstance(y, Tensor) else (as_tensor(x), as_tensor(y))
+
+
+def same_backend(name: str, tensors) -> None:
+    """Refuse operands of different backends.
+
+    Raises
+    ------
+    BackendError
+        Naming both backends and the call that moves a tensor.
+    """
+    first = tensors[0].backend
+    for other in tensors[1:]:
+        if other.backend is not first:
+            raise BackendError(
+                f"{name} got tensors of backends {first.name!r} and {other.backend.name!r}: move one with "
+                f".to({first.name!r})"
+            )
+
+
+@lru_cache(maxsize=4096)
+def broadcast_shape(name: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The shape that operands of `shapes` broadcast to.
+
+    Raises
+    ------
+    ShapeError
+        If they do not broadcast, naming the op and the shapes.
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(map(str, shapes))
+        raise ShapeError(f"{name} got shapes {listed}, which do not broadcast: sizes must match or be 1") from None
+
+
+@lru_cache(maxsize=4096)
+def _geometry(shape: tuple, layouts: tuple) -> tuple:
+    """Collapsed dims of a loop over `shape`, the strides of each (shape, strides) operand, and the limit."""
+    total = count(shape)
+    rows = []
+    for own, strides in layouts:
+        missing = len(shape) - len(own)
+        rows.append([0] * missing + [0 if s == 1 else t for s, t in zip(own, strides, strict=True)])
+    dims: list[int] = []
+    kept: list[list[int]] = [[] for _ in layouts]
+    for axis, extent in enumerate(shape):
+        if extent == 1:
+            continue
+        if dims and all(r[-1] == row[axis] * extent for r, row in zip(kept, rows, strict=True)):
+            dims[-1] *= extent
+            for r, row in zip(kept, rows, strict=True):
+                r[-1] = row[axis]
+        else:
+            dims.append(extent)
+            for r, row in zip(kept, rows, strict=True):
+                r.append(row[axis])
+    if not dims:
+        dims, kept = [1], [[1] for _ in layouts]
+    straight = len(dims) == 1 and all(r == [1] for r in kept)
+    return total, tuple(dims), tuple(tuple(r) for r in kept), total if straight else PANEL
+
+
+def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into: tuple | None = None, out_dtype=None):
+    """Launch a map kernel over broadcast inputs.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Its operands that are read are `inputs`, in order.
+    inputs : tuple of Tensor
+        Any strides; all on one backend.
+    scalars : tuple of float or int
+        The kernel's host scalars.
+    dtype : dtype, optional
+        The result dtype of `real` operands; otherwise by the table of `forgenb.dtypes`.
+    into : tuple of Tensor, optional
+        Tensors to write in place of new ones (also for operands that are updated in place).
+    out_dtype : dtype, optional
+        The dtype of new outputs, where it is not `dtype`.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        One per result of the kernel.
+    """
+    name = kernel.name
+    first = inputs[0]
+    if len(inputs) > 1:
+        same_backend(name, inputs)
+        shapes = tuple(t.shape for t in inputs)
+        shape = first.shape if shapes.count(first.shape) == len(shapes) else broadcast_shape(name, shapes)
+    else:
+        shape = first.shape
+    if dtype is None:
+        reals = [t.dtype for t, o in zip(inputs, (o for o in kernel.operands if o.reads), strict=True) if o.kind == "real"]
+        dtype = result_dtype(*reals) if reals else DEFAULT
+    if into is None:
+        kinds = {o.name: o.kind for o in kernel.operands}
+        into = tuple(
+            empty(shape, out_dtype or dtype if kinds[r] == "real" else _FIXED[kinds[r]], first.backend)
+            for r in kernel.results
+        )
+    operands = _in_order(kernel, inputs, into)
+    total, dims, strides, limit = _geometry(shape, tuple((t.shape, t.strides) for t in operands))
+    block: list = [*scalars, len(dims), limit, *dims]
+    for operand, steps in zip(operands, strides, strict=True):
+        block.append(operand.memory.address + operand.offset * operand.dtype.itemsize)
+        block += steps
+    storage = tuple(t.dtype.name for t in operands)
+    packed = map_block(kernel, len(dims)).pack(*block)
+    seam.launch(first.backend, kernel, compute_dtype(dtype).name, storage, total, CHUNK, packed)
+    return into[0] if len(into) == 1 else into
+
+
+def _in_order(kernel: Kernel, inputs: tuple, outputs: tuple) -> list[Tensor]:
+    places = dict(zip(kernel.results, outputs, strict=True))
+    reads = iter(inputs)
+    ordered = []
+    for operand in kernel.operands:
+        read = next(reads) if operand.reads else None
+        ordered.append(places[operand.name] if operand.writes else read)
+    return ordered
+
+
+def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (), dtype=None, work: int = 0) -> None:
+    """Launch a row kernel on contiguous operands.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A row program.
+    sizes : tuple of int
+        One per symbol of the declaration; the first is the number of rows.
+    operands : tuple of Tensor
+        Contiguous, in the declaration's order, of the kernel's dtype or the declared kind.
+    scalars : tuple
+        Host scalars.
+    dtype : dtype, optional
+        The float type; otherwise that of the first `real` operand.
+    work : int
+        Elements that one row touches, where it is not the product of the other sizes.
+    """
+    for operand, t in zip(kernel.operands, operands, strict=True):
+        if not t.contiguous:
+            raise ArgumentError(f"row kernel {kernel.name}: operand {operand.name} of shape {t.shape} is not contiguous")
+        if dtype is None and operand.kind == "real":
+            dtype = t.dtype
+    first = operands[0]
+    packed = row_block(kernel).pack(*sizes, *scalars, *[t.memory.address + t.offset * t.dtype.itemsize for t in operands])
+    cost = work or max(1, count(sizes[1:]))
+    real = (dtype or DEFAULT).name
+    seam.launch(first.backend, kernel, real, (), sizes[0], max(1, CHUNK // cost), packed)
+
+
+def contiguous(x: Tensor) -> Tensor:
+    """`x`, or a copy of it in row-major order (off the tape)."""
+    return x if x.contiguous else copied(x)
+
+
+def copied(x: Tensor, dtype: np.dtype | None = None) -> Tensor:
+    """A fresh row-major copy of `x`, in another dtype if asked for (off the tape)."""
+    from .movement import copy_kernel
+
+    compute = result_dtype(x.dtype, dtype) if dtype is not None else x.dtype
+    return run_map(copy_kernel, (x.detach(),), dtype=compute, out_dtype=dtype or x.dtype)
+
+
+def widened(x: Tensor) -> Tensor:
+    """Row-major, and float32 where the storage is float16: what row kernels can work on."""
+    return copied(x, DEFAULT) if x.dtype is FLOAT16 else contiguous(x)
+
+
+def row_major(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Contiguous `x` seen with another shape of equal size (off the tape)."""
+    return x.view(shape, contiguous_strides(shape))

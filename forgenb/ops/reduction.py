@@ -1,0 +1,168 @@
+"""Reductions over axes: sum, mean, and `sum_to`, which undoes broadcasting.
+
+Any reduction is brought to ``[outer, n, inner]`` and done in fixed blocks (`BLOCK` elements of a row, or
+`ROWS` rows of columns), and the partial results in turn: so bits do not depend on threads, and rounding
+grows with the depth of that tree, not with n.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import FLOAT16, float_dtype
+from ..errors import ShapeError
+from ..kernel import row_kernel
+from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
+from ..tape import record
+from ..tensor import Tensor, contiguous_strides, count, empty, full_like
+from .apply import as_tensor, copied, row_major, run_rows, widened
+from .table import SHAPES, op
+
+BLOCK = 1024
+ROWS = 64
+
+
+@row_kernel("parts | x[rows,n] -> out[parts]; blocks:int block:int")
+def sum_row_kernel(row, x, out, blocks, block):
+    """Sum of one block of one row."""
+    line = row // blocks
+    start = (row - line * blocks) * block
+    piece = x[line, start : min(start + block, x.shape[1])]
+    s = real(0)
+    for j in lanes(piece.shape[0]):
+        s = accumulate(s, piece[j])
+    put(out, row, lane_sum(s))
+
+
+@row_kernel("parts | x[outer,n,inner] -> out[parts,inner]; blocks:int block:int")
+def sum_column_kernel(row, x, out, blocks, block):
+    """Column sums of one block of rows."""
+    group = row // blocks
+    start = (row - group * blocks) * block
+    for j in lanes(x.shape[2]):
+        put(out, (row, j), x[group, start, j])
+    for i in range(start + 1, min(start + block, x.shape[1])):
+        for j in lanes(x.shape[2]):
+            put(out, (row, j), out[row, j] + x[group, i, j])
+
+
+def sum_middle(x: Tensor, outer: int, n: int, inner: int) -> Tensor:
+    """Sum of contiguous ``x[outer, n, inner]`` over n, as ``[outer, inner]`` (off the tape)."""
+    while True:
+        block = BLOCK if inner == 1 else ROWS
+        blocks = -(-n // block)
+        parts = outer * blocks
+        out = empty((parts, inner), x.dtype, x.backend)
+        work = min(n, block) * inner
+        if inner == 1:
+            run_rows(sum_row_kernel, (parts, outer, n), (x, out), (blocks, block), work=work)
+        else:
+            run_rows(sum_column_kernel, (parts, outer, n, inner), (x, out), (blocks, block), work=work)
+        if blocks == 1:
+            return out
+        x, n = out, blocks
+
+
+def normalized_axes(name: str, ndim: int, axis) -> tuple[int, ...]:
+    """`axis` (None, a number or a tuple) as sorted non-negative axes.
+
+    Raises
+    ------
+    ShapeError
+        If an axis is out of range or repeated.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    found = sorted(a + ndim if a < 0 else a for a in axes)
+    if any(not 0 <= a < ndim for a in found) or len(set(found)) != len(found):
+        raise ShapeError(f"{name} got axis={axis!r} for a tensor of {ndim} dimensions: axes must exist, each once")
+    return tuple(found)
+
+
+def as_middle(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, int, int, int]:
+    """`x` as contiguous ``[outer, n, inner]`` with the axes to reduce in the middle, and those sizes."""
+    if axes and axes != tuple(range(axes[0], axes[-1] + 1)):
+        kept = tuple(a for a in range(x.ndim) if a not in axes)
+        order = (*kept, *axes)
+        x = x.view(tuple(x.shape[a] for a in order), tuple(x.strides[a] for a in order))
+        axes = tuple(range(len(kept), x.ndim))
+    first, last = (axes[0], axes[-1] + 1) if axes else (x.ndim, x.ndim)
+    sizes = count(x.shape[:first]), count(x.shape[first:last]), count(x.shape[last:])
+    return widened(x.detach()), *sizes
+
+
+def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """The shape after reducing `axes`."""
+    if keepdims:
+        return tuple(1 if a in axes else s for a, s in enumerate(shape))
+    return tuple(s for a, s in enumerate(shape) if a not in axes)
+
+
+def _total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
+    shape = reduced_shape(x.shape, axes, keepdims)
+    if count(shape) == 0 or x.size == 0:
+        return full_like(x.view(shape, contiguous_strides(shape)), 0)
+    out = sum_middle(*as_middle(x, axes))
+    out = copied(out, x.dtype) if x.dtype is FLOAT16 else out
+    return row_major(out, shape)
+
+
+def sum_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """`x` summed over the axes along which a tensor of `shape` was broadcast to its shape."""
+    if x.shape == shape:
+        return x
+    missing = x.ndim - len(shape)
+    axes = tuple(range(missing)) + tuple(
+        missing + a for a, extent in enumerate(shape) if extent == 1 and x.shape[missing + a] != 1
+    )
+    from .movement import reshape
+
+    return reshape(sum_(x, axis=axes), shape)
+
+
+def _axis_samples(rng: np.random.Generator):
+    for shape in SHAPES:
+        yield (rng.uniform(-2, 2, shape),), {}
+    for axis in (0, 1, -1, (0, 2), (0, 1), (1, 2)):
+        yield (rng.uniform(-2, 2, (3, 4, 5)),), {"axis": axis, "keepdims": axis in (0, (0, 2))}
+    yield (rng.uniform(-2, 2, 2500),), {}
+    yield (rng.uniform(-2, 2, (130, 6)),), {"axis": 0}
+
+
+@op(_axis_samples, np.sum, name="sum")
+def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
+    r"""Sum over axes, :math:`out = \sum_{axis} x`; the sum of nothing is 0.
+
+    Backward: :math:`dx = dout`, broadcast along the axes. Saves nothing.
+
+    Raises
+    ------
+    ShapeError
+        If an axis does not exist or is repeated.
+    """
+    x = as_tensor(x)
+    shape, axes = x.shape, normalized_axes("sum", x.ndim, axis)
+    kept = reduced_shape(shape, axes, True)
+
+    def backward(dout):
+        from .movement import broadcast_to, reshape
+
+        return (broadcast_to(reshape(dout, kept), shape),)
+
+    return record(_total(x, axes, keepdims), (x,), backward)
+
+
+@op(lambda rng: (s for s in _axis_samples(rng) if s[0][0].size), np.mean)
+def mean(x, axis=None, keepdims: bool = False) -> Tensor:
+    r"""Mean over axes, :math:`out = \frac1n \sum_{axis} x`; the mean of nothing is NaN, of integers float32.
+
+    Backward: :math:`dx = dout / n`, broadcast along the axes. Saves nothing.
+    """
+    x = as_tensor(x)
+    if x.dtype.kind != "f":
+        x = copied(x, float_dtype(x.dtype))
+    axes = normalized_axes("mean", x.ndim, axis)
+    n = count(tuple(x.shape[a] for a in axes))
+    total = sum_(x, axis=axes, keepdims=keepdims)
+    return total / float(n) if n == 0 else total * (1.0 / n)

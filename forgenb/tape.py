@@ -1,0 +1,228 @@
+"""The tape: one node per op, holding the closure that maps the output's gradient to the inputs'.
+
+Nodes are numbered as they are made, so the backward sweep is a loop over falling numbers. A node knows
+its parents and never its output, so a graph lives exactly as long as the tensors that need it, without
+reference cycles. Closures take and return tensors and are written in ops; what they capture is what is
+saved for backward, with the version it had.
+
+This module knows tensors only by what it is handed; ops, kernels and backends must not be named here.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from .errors import TapeError
+from .tensor import Tensor
+
+_NUMBERS = itertools.count()
+_RECORDING: ContextVar[bool] = ContextVar("forgenb_recording", default=True)
+_LISTENERS: ContextVar[tuple] = ContextVar("forgenb_tapes", default=())
+
+
+class Node:
+    """One recorded op (or a leaf, which has no closure)."""
+
+    __slots__ = ("backward", "consumed", "grads", "kept", "name", "number", "output", "parents", "saved", "specs")
+
+    def __init__(self, name: str, specs: tuple, parents: tuple = (), backward: Callable | None = None):
+        self.number = next(_NUMBERS)
+        self.name = name
+        self.specs = specs
+        self.parents = parents
+        self.backward = backward
+        self.saved: tuple = ()
+        self.output: Tensor | None = None
+        self.consumed = False
+        self.kept: set[int] = set()
+        self.grads: dict[int, Tensor] = {}
+
+    @property
+    def leaf(self) -> bool:
+        """True for a tensor that the user marked: its gradient accumulates until it is cleared."""
+        return self.backward is None and not self.consumed
+
+
+def leaf_node(tensor: Tensor) -> Node:
+    """The node of a tensor whose gradient the user wants."""
+    return Node(tensor.name or "leaf", ((tensor.shape, tensor.dtype, tensor.backend),))
+
+
+def is_recording() -> bool:
+    """Whether ops on tracked tensors are put on the tape now."""
+    return _RECORDING.get()
+
+
+@contextmanager
+def recording(on: bool):
+    """Switch recording on or off inside a ``with`` block."""
+    token = _RECORDING.set(on)
+    try:
+        yield
+    finally:
+        _RECORDING.reset(token)
+
+
+def no_grad():
+    """Run ops without recording them, inside a ``with`` block or as a decorator."""
+    return recording(False)
+
+
+def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: bool = False):
+    """Put one op on the tape, if anything it reads is tracked.
+
+    Parameters
+    ----------
+    outputs : Tensor or tuple of Tensor
+        Freshly computed results.
+    inputs : sequence of Tensor
+        What the gradients returned by `backward` belong to, in this order.
+    backward : callable
+        Maps one gradient per output (None for an output that was not used) to a tuple with one gradient,
+        or None, per input. With `save_output` it also gets the op's (first) output as its last argument.
+
+    Returns
+    -------
+    Tensor or tuple of Tensor
+        `outputs`, tracked where an input is.
+    """
+    if not _RECORDING.get():
+        return outputs
+    parents = tuple((t.node, t.index) if t.node is not None else None for t in inputs)
+    if not any(parents):
+        return outputs
+    several = outputs if type(outputs) is tuple else (outputs,)
+    name = backward.__qualname__.partition(".")[0]
+    node = Node(name, tuple((t.shape, t.dtype, t.backend) for t in several), parents, backward)
+    node.saved = _captured(backward)
+    if save_output:
+        node.output = several[0].detach()
+        node.saved += ((node.output, node.output.memory.version),)
+    for index, tensor in enumerate(several):
+        tensor.node, tensor.index = node, index
+    for tape in _LISTENERS.get():
+        tape.note(node)
+    return outputs
+
+
+def _captured(backward: Callable) -> tuple:
+    found = []
+    for cell in backward.__closure__ or ():
+        content = cell.cell_contents
+        if isinstance(content, Tensor):
+            found.append((content, content.memory.version))
+        elif type(content) is tuple:
+            found += [(t, t.memory.version) for t in content if isinstance(t, Tensor)]
+    return tuple(found)
+
+
+def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool) -> None:
+    """Carry `seed` from `root` back to the leaves. See `Tensor.backward`."""
+    _check_seed(root, seed)
+    run = _Sweep(retain_graph or create_graph, create_graph)
+    run.arrive(root.node, root.index, seed, borrowed=True)
+    with recording(create_graph):
+        while run.heap:
+            run.step(run.nodes.pop(-heapq.heappop(run.heap)))
+    run.commit()
+
+
+def _check_seed(root: Tensor, seed: Tensor) -> None:
+    if root.node is None:
+        raise TapeError(
+            f"backward from a tensor of shape {root.shape} that is not tracked: create what it depends on with "
+            "requires_grad=True, and compute it outside no_grad"
+        )
+    if (seed.shape, seed.dtype, seed.backend) != (root.shape, root.dtype, root.backend):
+        raise TapeError(
+            f"the seed gradient of {root.node.name} must have the root's shape {root.shape}, dtype {root.dtype.name} "
+            f"and backend {root.backend.name}, got {seed.shape}, {seed.dtype.name} and {seed.backend.name}"
+        )
+
+
+class _Sweep:
+    """One backward pass: gradients that wait for their node, and those that leaves will get."""
+
+    def __init__(self, retain: bool, create_graph: bool):
+        self.retain = retain
+        self.create_graph = create_graph
+        self.heap: list[int] = []
+        self.nodes: dict[int, Node] = {}
+        self.waiting: dict[tuple[int, int], tuple[Tensor, bool]] = {}
+        self.finished: list[tuple[Node, int, Tensor]] = []
+
+    def arrive(self, node: Node, index: int, grad: Tensor, borrowed: bool) -> None:
+        """Add a contribution; `borrowed` means that someone else may hold the same memory."""
+        if node.number not in self.nodes:
+            self.nodes[node.number] = node
+            heapq.heappush(self.heap, -node.number)
+        known = self.waiting.get((node.number, index))
+        if known is None:
+            self.waiting[node.number, index] = (grad, borrowed)
+        elif self.create_graph or known[1]:
+            self.waiting[node.number, index] = (known[0] + grad, False)
+        else:
+            known[0].add_in_place(grad)
+
+    def step(self, node: Node) -> None:
+        """Consume one node: its gradients are complete, since all later nodes have been visited."""
+        entries = [self.waiting.pop((node.number, i), None) for i in range(len(node.specs))]
+        for index, entry in enumerate(entries):
+            if entry is not None and (node.leaf or index in node.kept):
+                grad, borrowed = entry
+                self.finished.append((node, index, grad if node.leaf and not borrowed else grad.copy()))
+        if node.leaf:
+            return
+        grads = [entry[0] if entry is not None else None for entry in entries]
+        results = self.call(node, grads)
+        self.spread(node, grads, results)
+
+    def call(self, node: Node, grads: list) -> tuple:
+        if node.consumed:
+            raise TapeError(
+                f"backward reached {node.name} (output shape {node.specs[0][0]}), whose graph was consumed by an "
+                "earlier backward: pass retain_graph=True to that one to sweep twice"
+            )
+        for tensor, version in node.saved:
+            if tensor.memory.version != version:
+                raise TapeError(
+                    f"{node.name} saved a tensor of shape {tensor.shape} for backward, and it was changed in place "
+                    f"afterwards (version {version} became {tensor.memory.version}): change a copy instead"
+                )
+        if node.output is None:
+            return node.backward(*grads)
+        output = node.output
+        if self.create_graph:
+            output = output.detach()
+            output.node, output.index = node, 0
+        return node.backward(*grads, output)
+
+    def spread(self, node: Node, grads: list, results: tuple) -> None:
+        if len(results) != len(node.parents):
+            raise TapeError(f"the backward of {node.name} returned {len(results)} gradients for {len(node.parents)} inputs")
+        shared = [id(t.memory) for t in (*grads, *(s for s, _ in node.saved)) if t is not None]
+        for number, (parent, grad) in enumerate(zip(node.parents, results, strict=True)):
+            if parent is None or grad is None:
+                continue
+            spec = parent[0].specs[parent[1]]
+            if (grad.shape, grad.dtype, grad.backend) != spec:
+                raise TapeError(
+                    f"the backward of {node.name} gave input {number} a gradient of shape {grad.shape} and dtype "
+                    f"{grad.dtype.name}; the input has shape {spec[0]} and dtype {spec[1].name}"
+                )
+            borrowed = id(grad.memory) in shared
+            shared.append(id(grad.memory))
+            self.arrive(*parent, grad, borrowed)
+        if not self.retain:
+            node.backward, node.saved, node.output, node.parents, node.consumed = None, (), None, (), True
+
+    def commit(self) -> None:
+        """Hand the finished gradients out, all of them or, where the sweep raised, none."""
+        with recording(self.create_graph):
+            for node, index, grad in self.finished:
+                before = node.grads.get(index)
+                node.grads[index] = grad if before is None or not node.leaf else before + grad

@@ -1,0 +1,312 @@
+"""The tensor: a strided view of backend memory, with a dtype and perhaps a place on the tape.
+
+Arithmetic and methods such as ``+`` and ``sum`` are put on this class by `forgenb.ops.methods`, from the
+same functions that ``fnb.ops`` offers. This module may import backend, dtypes and errors, never an op.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .backend import get_backend, seam
+from .dtypes import BOOL, DEFAULT, FLOAT64, INT64, as_dtype
+from .errors import ArgumentError, DTypeError, TapeError
+
+
+@lru_cache(maxsize=4096)
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides of `shape`, in elements."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+@lru_cache(maxsize=4096)
+def count(shape: tuple[int, ...]) -> int:
+    """Number of elements of `shape`."""
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+class Tensor:
+    """A multi-dimensional array on one backend. Make one with `forgenb.tensor`.
+
+    Attributes
+    ----------
+    shape, dtype, backend
+        As in NumPy; `backend` is the backend's object.
+    name : str or None
+        A label for printing.
+    """
+
+    __slots__ = ("__weakref__", "backend", "dtype", "index", "memory", "name", "node", "offset", "shape", "strides")
+    __array_ufunc__: Any = None
+
+    def __init__(self, memory, offset: int, shape: tuple, strides: tuple, dtype: np.dtype, backend):
+        self.memory = memory
+        self.offset = offset
+        self.shape = shape
+        self.strides = strides
+        self.dtype = dtype
+        self.backend = backend
+        self.node: Any = None
+        self.index = 0
+        self.name: str | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return count(self.shape)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        return self.strides == contiguous_strides(self.shape) or self.size < 2
+
+    @property
+    def address(self) -> int:
+        """Address of the first element in the backend's memory."""
+        return self.memory.address + self.offset * self.dtype.itemsize
+
+    def numpy(self) -> np.ndarray:
+        """The elements as NumPy: a read-only view on host backends, a copy elsewhere."""
+        found = seam.host_view(self.backend, self.memory, self.dtype, self.offset, self.shape, self.strides)
+        found.flags.writeable = False
+        return found
+
+    def item(self):
+        """The single element as a Python number.
+
+        Raises
+        ------
+        ArgumentError
+            If there is not exactly one element.
+        """
+        if self.size != 1:
+            raise ArgumentError(f"item() needs a tensor of one element, got shape {self.shape}")
+        return self.numpy().item()
+
+    def tolist(self):
+        """The elements as nested Python lists."""
+        return self.numpy().tolist()
+
+    def view(self, shape: tuple, strides: tuple, offset: int = 0) -> Tensor:
+        """The same memory seen with another shape and strides, off the tape."""
+        return Tensor(self.memory, self.offset + offset, shape, strides, self.dtype, self.backend)
+
+    def detach(self) -> Tensor:
+        """The same memory, off the tape."""
+        return self.view(self.shape, self.strides)
+
+    def changed(self) -> None:
+        """Say that the elements were written in place."""
+        self.memory.version += 1
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether ops on this tensor are recorded."""
+        return self.node is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        from .tape import leaf_node
+
+        if not wanted:
+            if self.node is not None and not self.node.leaf:
+                raise TapeError("requires_grad=False on the result of an op: use detach()")
+            self.node = None
+        elif self.node is None:
+            if self.dtype.kind != "f":
+                raise DTypeError(
+                    f"a tensor of dtype {self.dtype.name} cannot require a gradient: only float tensors are "
+                    "differentiable, convert it with astype"
+                )
+            self.node, self.index = leaf_node(self), 0
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that backward left here, or None. Set it to None to clear it."""
+        return None if self.node is None else self.node.grads.get(self.index)
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if self.node is None:
+            raise TapeError("a tensor that is not tracked has no gradient: create it with requires_grad=True")
+        if value is None:
+            self.node.grads.pop(self.index, None)
+            return
+        if (value.shape, value.dtype, value.backend) != (self.shape, self.dtype, self.backend):
+            raise ArgumentError(
+                f"the gradient of a tensor of shape {self.shape} and dtype {self.dtype.name} cannot have shape "
+                f"{value.shape} and dtype {value.dtype.name}"
+            )
+        self.node.grads[self.index] = value
+
+    def retain_grad(self) -> Tensor:
+        """Ask backward to keep the gradient of this inner tensor too; returns the tensor."""
+        if self.node is None:
+            raise TapeError("retain_grad on a tensor that is not tracked: it will never have a gradient")
+        self.node.kept.add(self.index)
+        return self
+
+    def backward(self, seed: Tensor | None = None, retain_graph: bool = False, create_graph: bool = False) -> None:
+        """Compute the gradient of this tensor with respect to every leaf it depends on.
+
+        Parameters
+        ----------
+        seed : Tensor, optional
+            The cotangent of this tensor, of its shape, dtype and backend. A tensor of one element has the
+            default 1; any other needs one.
+        retain_graph : bool
+            Keep the closures, so that another sweep can run.
+        create_graph : bool
+            Record the sweep itself, so that gradients can be differentiated. Implies `retain_graph`.
+
+        Raises
+        ------
+        TapeError
+            If this tensor is not tracked, the seed does not fit, the graph was consumed, or a value that a
+            closure saved was changed in place.
+        """
+        from .tape import sweep
+
+        if seed is None:
+            if self.size != 1:
+                raise TapeError(f"backward from shape {self.shape} needs a seed gradient of that shape")
+            seed = full_like(self, 1)
+        sweep(self, seed, retain_graph, create_graph)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentError("len() of a tensor without dimensions")
+        return self.shape[0]
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ArgumentError(f"the truth of a tensor of shape {self.shape} is ambiguous: it needs one element")
+        return bool(self.item())
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        found = self.numpy()
+        return found.astype(dtype) if dtype is not None and found.dtype != dtype else found.copy() if copy else found
+
+    def __repr__(self) -> str:
+        body = np.array2string(self.numpy(), separator=", ", prefix="tensor(")
+        tracked = ", requires_grad=True" if self.node is not None and self.node.leaf else ""
+        made = f", op={self.node.name}" if self.node is not None and not self.node.leaf else ""
+        label = f", name={self.name!r}" if self.name else ""
+        return f"tensor({body}, dtype={self.dtype.name}{label}{tracked}{made})"
+
+
+class Parameter(Tensor):
+    """A leaf that a module owns and an optimiser updates.
+
+    `decay` says whether weight decay applies to it: by default to matrices, not to vectors.
+    """
+
+    __slots__ = ("decay",)
+
+    def __init__(self, data: Tensor, decay: bool | None = None):
+        source = data if data.contiguous and data.node is None else data.copy().detach()
+        super().__init__(source.memory, source.offset, source.shape, source.strides, source.dtype, source.backend)
+        self.decay = self.ndim >= 2 if decay is None else decay
+        self.name = data.name
+        self.requires_grad = True
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
+    """A tensor whose elements are not written yet."""
+    memory = seam.allocate(backend, count(shape) * dtype.itemsize)
+    return Tensor(memory, 0, shape, contiguous_strides(shape), dtype, backend)
+
+
+def from_array(array: np.ndarray, backend) -> Tensor:
+    """A tensor with a copy of a host array."""
+    made = empty(array.shape, array.dtype, backend)
+    seam.upload(backend, made.memory, array)
+    return made
+
+
+def full_like(like: Tensor, value) -> Tensor:
+    """A tensor of `like`'s shape, dtype and backend with one value everywhere."""
+    return from_array(np.full(like.shape, value, like.dtype), like.backend)
+
+
+def tensor(data, dtype=None, requires_grad: bool = False, name: str | None = None, backend: str | None = None) -> Tensor:
+    """Make a tensor from numbers, nested lists, a NumPy array or a tensor; the data is copied.
+
+    Parameters
+    ----------
+    data : array_like
+        Python floats become float32, ints int64, bools bool; NumPy arrays keep their dtype.
+    dtype : dtype_like, optional
+        Another dtype to convert to.
+    requires_grad : bool
+        Whether ops on it are recorded (float dtypes only).
+    name : str, optional
+        A label for printing.
+    backend : str, optional
+        Where it lives; otherwise what ``use`` or ``FORGENB_BACKEND`` says, else ``"cpu"``.
+
+    Raises
+    ------
+    DTypeError
+        If the dtype is not supported, or not a float where a gradient is asked for.
+    ArgumentError
+        If `data` is ragged or holds anything but numbers.
+    """
+    if isinstance(data, Tensor):
+        target = get_backend(backend) if backend else data.backend
+        array = data.numpy()
+    else:
+        target = get_backend(backend)
+        array = _as_array(data)
+    array = array.astype(as_dtype(dtype if dtype is not None else array.dtype), copy=False)
+    made = from_array(array, target)
+    made.name = name
+    made.requires_grad = requires_grad
+    return made
+
+
+def _as_array(data) -> np.ndarray:
+    if isinstance(data, (np.ndarray, np.generic)):
+        return np.asarray(data)
+    try:
+        array = np.asarray(_plain(data))
+    except ValueError as cause:
+        raise ArgumentError(f"tensor() needs numbers in a regular shape: {cause}") from cause
+    if array.dtype.kind not in "bif":
+        raise ArgumentError(f"tensor() needs numbers, got {type(data).__name__} of kind {array.dtype}")
+    if array.dtype == FLOAT64 and not _holds_float64(data):
+        return array.astype(DEFAULT)
+    return array if array.dtype in (BOOL, FLOAT64) else array.astype(INT64 if array.dtype.kind == "i" else array.dtype)
+
+
+def _plain(data):
+    if isinstance(data, Tensor):
+        return data.numpy()
+    return [_plain(x) for x in data] if isinstance(data, (list, tuple)) else data
+
+
+def _holds_float64(data) -> bool:
+    if isinstance(data, (list, tuple)):
+        return any(_holds_float64(x) for x in data)
+    return getattr(data, "dtype", None) == FLOAT64
