@@ -29,7 +29,7 @@ from numba import types as nt
 from numba.core import caching, config, registry
 
 from . import blocks
-from .intrinsics import half_conversions, primitives_for
+from .conversions import half_conversions, primitives_for
 from .templates import launcher_text, operand_types, panel_text
 
 OPTIONS = {"error_model": "numpy", "boundscheck": False}
