@@ -1,15 +1,15 @@
 """Loop templates: the text of ``launch(begin, end, args)`` around a bound body, one per kernel form.
 
 A map runs panel by panel. `enter` hands out the address of an operand's panel: in place where it is
-contiguous and stored in the dtype that the body works in, else a copy in a small room on the stack, so
-that one vectorised loop serves every layout; `leave` copies such a room back. A row launcher calls the
+contiguous and stored in the dtype that the body works in, else a copy in a room of `PANEL` elements on the
+stack, so that one vectorised loop serves every layout; `leave` copies such a room back. A row launcher calls the
 body row by row. The text is what runs, what is hashed for the cache, and what a reader sees. Positions
 are unsigned because Numba then leaves out the wrap-around of negative indices, which stops vectorising.
 """
 
 from __future__ import annotations
 
-from forgenb.kernel import Kernel
+from forgenb.kernel import PANEL, Kernel
 
 FIXED = {"int": "int64", "bool": "bool_", "uint": "uint32"}
 
@@ -51,6 +51,8 @@ def _map(kernel: Kernel, real: str, storage: tuple[str, ...]) -> list[str]:
     lines = _scalars(kernel, real, 0)
     lines += [f"ndim = load(args, {base}, int64)", f"limit = load(args, {base + 1}, int64)", f"dims = {base + 2}"]
     lines += ["width = load(args, dims + ndim - 1, int64)"]
+    if types != list(storage):
+        lines += [f"limit = min(limit, int64({PANEL}))"]
     lines += [f"{operand.name}_room = room({dtype})" for operand, dtype in zip(kernel.operands, types, strict=True)]
     loop = ["n = min(min(limit, end - position), width - position % width)"]
     leaving = []
