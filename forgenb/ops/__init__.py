@@ -1,6 +1,6 @@
 """Every op as a function, and the table that describes them all. ``fnb.ops.<op>`` looks a name up there."""
 
-from . import arithmetic, movement, reduction
+from . import activations, arithmetic, casts, comparison, extrema, movement, pointwise, power, reduction
 from .methods import install
 from .table import TABLE, Op
 
