@@ -1,6 +1,24 @@
 """Every op as a function, and the table that describes them all. ``fnb.ops.<op>`` looks a name up there."""
 
-from . import activations, arithmetic, casts, comparison, extrema, movement, pointwise, power, reduction
+from . import (  # noqa: F401, each enters its rows into the table
+    activations,
+    arithmetic,
+    attention,
+    casts,
+    comparison,
+    dropout,
+    embedding,
+    extrema,
+    gelu,
+    layernorm,
+    loss,
+    matmul,
+    movement,
+    pointwise,
+    power,
+    reduction,
+    softmax,
+)
 from .methods import install
 from .table import TABLE, Op
 

@@ -23,11 +23,13 @@ from .table import SHAPES, op, unary
 
 @map_kernel("x -> out")
 def tanh_kernel(x):
+    """The hyperbolic tangent."""
     return tanh_of(x)
 
 
 @map_kernel("out dout -> dx")
 def tanh_grad_kernel(out, dout):
+    """The slope of tanh in factors, which keep their accuracy near 1 and -1."""
     return (1.0 - out) * (1.0 + out) * dout
 
 
@@ -62,11 +64,13 @@ def tanh(x) -> Tensor:
 
 @map_kernel("x -> out")
 def sigmoid_kernel(x):
+    """The logistic function."""
     return sigmoid_of(x)
 
 
 @map_kernel("out dout -> dx")
 def sigmoid_grad_kernel(out, dout):
+    """The slope of the logistic function, from its output."""
     return out * (1.0 - out) * dout
 
 
@@ -101,11 +105,13 @@ def sigmoid(x) -> Tensor:
 
 @map_kernel("x -> out")
 def relu_kernel(x):
+    """Zero below zero; every comparison with NaN fails."""
     return select(x < 0.0, 0.0, x)
 
 
 @map_kernel("out dout -> dx")
 def relu_grad_kernel(out, dout):
+    """`dout`, where the output was not cut."""
     return select(out <= 0.0, 0.0, dout)
 
 
@@ -127,7 +133,8 @@ def relu_grad(out, dout) -> Tensor:
 def relu(x) -> Tensor:
     r"""Rectifier, :math:`out = \max(x, 0)`; NaN stays NaN.
 
-    Backward: :math:`dx = dout` where :math:`x > 0`, else 0; at the kink 0 the gradient is 0. Saves its output.
+    Backward: :math:`dx = dout` where :math:`x > 0`, else 0; at the kink 0 the gradient is 0.
+    Saves its output.
     """
     x = as_float(x)
 
@@ -139,11 +146,13 @@ def relu(x) -> Tensor:
 
 @map_kernel("x -> out; low high")
 def clip_kernel(x, low, high):
+    """`x` within the bounds; every comparison with NaN fails."""
     return select(x < low, low, select(x > high, high, x))
 
 
 @map_kernel("x dout -> dx; low high")
 def clip_grad_kernel(x, dout, low, high):
+    """`dout`, where `x` is not beyond a bound."""
     return select((x < low) | (x > high), 0.0, dout)
 
 
@@ -195,7 +204,9 @@ def clip(x, low: float = -np.inf, high: float = np.inf) -> Tensor:
     x = as_tensor(x)
     bounds = (float(low), float(high))
     if not bounds[0] <= bounds[1]:
-        raise ArgumentError(f"clip got low={low} and high={high}: low must not exceed high, and neither may be NaN")
+        raise ArgumentError(
+            f"clip got low={low} and high={high}: low must not exceed high, and neither may be NaN"
+        )
     if x.dtype.kind != "f":
         x = maximum(x, low) if bounds[0] > -np.inf else x
         return minimum(x, high) if bounds[1] < np.inf else x

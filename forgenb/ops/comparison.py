@@ -27,6 +27,7 @@ def _with_ties(rng: np.random.Generator):
 
 @map_kernel("x y -> out:bool")
 def greater_kernel(x, y):
+    """Whether x is above y."""
     return x > y
 
 
@@ -38,6 +39,7 @@ def greater(x, y) -> Tensor:
 
 @map_kernel("x y -> out:bool")
 def greater_equal_kernel(x, y):
+    """Whether x is not below y, nor NaN."""
     return x >= y
 
 
@@ -61,6 +63,7 @@ def less_equal(x, y) -> Tensor:
 
 @map_kernel("x y -> out:bool")
 def equal_kernel(x, y):
+    """Whether x is y."""
     return x == y
 
 
@@ -72,6 +75,7 @@ def equal(x, y) -> Tensor:
 
 @map_kernel("x y -> out:bool")
 def not_equal_kernel(x, y):
+    """Whether x is not y."""
     return x != y
 
 
@@ -83,16 +87,19 @@ def not_equal(x, y) -> Tensor:
 
 @map_kernel("x y -> out")
 def maximum_kernel(x, y):
+    """The larger of two, or the NaN."""
     return select((x > y) | (x != x), x, y)
 
 
 @map_kernel("x y -> out")
 def minimum_kernel(x, y):
+    """The smaller of two, or the NaN."""
     return select((x < y) | (x != x), x, y)
 
 
 @map_kernel("x y dout -> dx")
 def maximum_grad_kernel(x, y, dout):
+    """The share of `dout` that the larger of two gets."""
     return select(x == y, 0.5 * dout, select(x < y, 0.0, dout))
 
 
@@ -121,7 +128,8 @@ def maximum_grad(x, y, dout) -> Tensor:
 def maximum(x, y) -> Tensor:
     r"""The larger of two operands with broadcasting, :math:`out = \max(x, y)`; NaN if either is NaN.
 
-    Backward: `dout` goes to the larger operand; at a tie each gets half of it, whatever their order. Saves both.
+    Backward: `dout` goes to the larger operand; at a tie each gets half of it, whatever their order.
+    Saves both.
 
     Raises
     ------
@@ -142,7 +150,8 @@ def maximum(x, y) -> Tensor:
 def minimum(x, y) -> Tensor:
     r"""The smaller of two operands with broadcasting, :math:`out = \min(x, y)`; NaN if either is NaN.
 
-    Backward: `dout` goes to the smaller operand; at a tie each gets half of it, whatever their order. Saves both.
+    Backward: `dout` goes to the smaller operand; at a tie each gets half of it, whatever their order.
+    Saves both.
 
     Raises
     ------
@@ -161,6 +170,7 @@ def minimum(x, y) -> Tensor:
 
 @map_kernel("condition:bool x y -> out")
 def where_kernel(condition, x, y):
+    """A choice between two."""
     return select(condition, x, y)
 
 

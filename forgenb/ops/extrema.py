@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import FLOAT16, INT64
+from ..dtypes import INT64
 from ..errors import ArgumentError
 from ..kernel import row_kernel
 from ..kernel.primitives import lane_max, lanes, maximum, minimum, put, select
@@ -111,7 +111,9 @@ def _prepared(name: str, x, axis) -> tuple[Tensor, tuple[int, ...]]:
     x = as_tensor(x)
     axes = normalized_axes(name, x.ndim, axis)
     if count(tuple(x.shape[a] for a in axes)) == 0:
-        raise ArgumentError(f"{name} of shape {x.shape} over axis={axis}: nothing has no {name}, check for size 0 first")
+        raise ArgumentError(
+            f"{name} of shape {x.shape} over axis={axis}: nothing has no {name}, check for size 0 first"
+        )
     return x, axes
 
 
@@ -160,8 +162,8 @@ def _distinct(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 def max_(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Largest element along axes, :math:`out = \max_{axis} x`; NaN if there is one, in the dtype of `x`.
 
-    Backward: `dout` goes to the largest element, in equal shares where several are equally large. Elements get 0
-    where the maximum is NaN. Saves `x` and the output.
+    Backward: `dout` goes to the largest element, in equal shares where several are equally large.
+    Elements get 0 where the maximum is NaN. Saves `x` and the output.
 
     Raises
     ------
@@ -178,8 +180,8 @@ def max_(x, axis=None, keepdims: bool = False) -> Tensor:
 def min_(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Smallest element along axes, :math:`out = \min_{axis} x`; otherwise like `max`.
 
-    Backward: `dout` goes to the smallest element, in equal shares where several are equally small. Elements get 0
-    where the minimum is NaN. Saves `x` and the output.
+    Backward: `dout` goes to the smallest element, in equal shares where several are equally small.
+    Elements get 0 where the minimum is NaN. Saves `x` and the output.
 
     Raises
     ------
@@ -203,7 +205,9 @@ def _index_samples(rng: np.random.Generator):
 
 def _first_index(name: str, x, axis, keepdims: bool) -> Tensor:
     if axis is not None and not isinstance(axis, int):
-        raise ArgumentError(f"{name} got axis={axis!r}: an index points along one axis, or with None into all elements")
+        raise ArgumentError(
+            f"{name} got axis={axis!r}: an index points along one axis, or with None into all elements"
+        )
     x, axes = _prepared(name, x, axis)
     shape = reduced_shape(x.shape, axes, keepdims)
     out = empty(shape, INT64, x.backend)

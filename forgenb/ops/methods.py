@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..backend import get_backend
 from ..tape import record
 from ..tensor import Tensor, from_array
-from . import activations, arithmetic, casts, comparison, extrema, movement, pointwise, power, reduction
+from . import (
+    activations,
+    arithmetic,
+    casts,
+    comparison,
+    extrema,
+    matmul,
+    movement,
+    pointwise,
+    power,
+    reduction,
+)
 from .apply import copied, run_map
 
 BINARY = {
@@ -14,6 +27,7 @@ BINARY = {
     "mul": arithmetic.mul,
     "truediv": arithmetic.div,
     "pow": power.pow_,
+    "matmul": matmul.matmul,
 }
 COMPARISONS = {
     "gt": comparison.greater,
@@ -56,7 +70,7 @@ def add_in_place(self, other: Tensor) -> Tensor:
 
 
 def to(self, backend: str) -> Tensor:
-    """This tensor where it lives on `backend`, else a copy there, on the tape.
+    """The tensor itself where it lives on `backend`, else a copy there, on the tape.
 
     Backward: `dout` moved back. Saves nothing.
 
@@ -80,11 +94,11 @@ def to(self, backend: str) -> Tensor:
     return record(from_array(self.numpy(), target), (self,), backward)
 
 
-def _reflected(function):
+def _reflected(function: Callable) -> Callable:
     return lambda self, other: function(other, self)
 
 
-def _compared(function):
+def _compared(function: Callable) -> Callable:
     def compare(self, other):
         if other is None or isinstance(other, str):
             return NotImplemented
@@ -94,17 +108,41 @@ def _compared(function):
     return compare
 
 
-def install() -> None:
-    """Give `Tensor` its operators and methods. Equality is by element, the hash stays that of the object."""
+def _spread(function: Callable) -> Callable:
+    """A method that takes its sizes or axes one by one, or as one tuple."""
+
+    def method(self, *numbers):
+        return function(self, numbers[0] if len(numbers) == 1 else numbers or None)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _special() -> dict[str, object]:
+    """What Python and NumPy give a meaning to. Equality is by element, the hash stays that of the object."""
+    found: dict[str, object] = {
+        "__abs__": pointwise.abs_,
+        "__hash__": object.__hash__,
+        "__neg__": arithmetic.neg,
+        "T": property(movement.transpose),
+        "reshape": _spread(movement.reshape),
+        "transpose": _spread(movement.transpose),
+    }
     for symbol, function in BINARY.items():
-        setattr(Tensor, f"__{symbol}__", function)
-        setattr(Tensor, f"__r{symbol}__", _reflected(function))
+        found[f"__{symbol}__"] = function
+        found[f"__r{symbol}__"] = _reflected(function)
     for symbol, function in COMPARISONS.items():
-        setattr(Tensor, f"__{symbol}__", _compared(function))
-    for name, function in (METHODS | {"copy": copy, "add_in_place": add_in_place, "to": to}).items():
-        setattr(Tensor, name, function)
-    Tensor.__hash__ = object.__hash__
-    Tensor.__neg__, Tensor.__abs__ = arithmetic.neg, pointwise.abs_
-    Tensor.reshape = lambda self, *shape: movement.reshape(self, shape[0] if len(shape) == 1 else shape)
-    Tensor.transpose = lambda self, *axes: movement.transpose(self, axes[0] if len(axes) == 1 else axes or None)
-    Tensor.T = property(movement.transpose)
+        found[f"__{symbol}__"] = _compared(function)
+    return found
+
+
+def install() -> None:
+    """Give `Tensor` its operators and methods."""
+    for name, value in {
+        **METHODS,
+        "copy": copy,
+        "add_in_place": add_in_place,
+        "to": to,
+        **_special(),
+    }.items():
+        setattr(Tensor, name, value)

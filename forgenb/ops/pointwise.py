@@ -1,7 +1,7 @@
 """Functions of one operand, element by element: exp, log, sqrt, square, abs.
 
 Integers and bools are computed in float32, except by `square` and `abs`, which keep their dtype. NaN stays
-NaN. Outside a domain the result is IEEE 754's (``log(-1)`` is NaN, ``log(0)`` is -infinity), without a warning.
+NaN. Outside a domain the result is that of IEEE 754 (``log(-1)`` is NaN, ``log(0)`` is -infinity), silently.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def with_cotangent(low: float, high: float, apart: tuple[float, ...] = ()):
 
 @map_kernel("x -> out")
 def exp_kernel(x):
+    """The exponential."""
     return exp_of(x)
 
 
@@ -58,6 +59,7 @@ def exp(x) -> Tensor:
 
 @map_kernel("x -> out")
 def log_kernel(x):
+    """The natural logarithm."""
     return log_of(x)
 
 
@@ -77,11 +79,13 @@ def log(x) -> Tensor:
 
 @map_kernel("x -> out")
 def sqrt_kernel(x):
+    """The square root."""
     return sqrt_of(x)
 
 
 @map_kernel("out dout -> dx")
 def sqrt_grad_kernel(out, dout):
+    """Half of `dout`, by the output."""
     return 0.5 * dout / out
 
 
@@ -117,11 +121,13 @@ def sqrt(x) -> Tensor:
 
 @map_kernel("x -> out")
 def square_kernel(x):
+    """The product with itself."""
     return x * x
 
 
 @map_kernel("x dout -> dx")
 def square_grad_kernel(x, dout):
+    """Twice `x`, times `dout`."""
     return (x + x) * dout
 
 
@@ -155,16 +161,19 @@ def square(x) -> Tensor:
 
 @map_kernel("x -> out")
 def abs_kernel(x):
+    """A float without its sign."""
     return absolute(x)
 
 
 @map_kernel("x -> out")
 def abs_whole_kernel(x):
+    """An integer without its sign."""
     return select(x < -x, -x, x)
 
 
 @map_kernel("x dout -> dx")
 def abs_grad_kernel(x, dout):
+    """The sign of `x`, times `dout`."""
     return select(x > 0.0, dout, select(x < 0.0, -dout, x))
 
 

@@ -28,11 +28,13 @@ from .table import PAIRS, SHAPES, binary, op
 
 @map_kernel("x y -> out")
 def pow_kernel(x, y):
+    """A power."""
     return pow_of(x, y)
 
 
 @map_kernel("x -> out; exponent")
 def pow_number_kernel(x, exponent):
+    """A power with one exponent for all."""
     return pow_of(x, exponent)
 
 
@@ -50,16 +52,19 @@ def pow_whole_kernel(x, y):
 
 @map_kernel("x y dout -> dx")
 def pow_grad_kernel(x, y, dout):
+    """The slope for the base."""
     return select(y == 0.0, 0.0, dout * y * pow_of(x, y - 1.0))
 
 
 @map_kernel("x dout -> dx; exponent")
 def pow_number_grad_kernel(x, dout, exponent):
+    """The slope for the base, with one exponent for all."""
     return select(exponent == 0.0, 0.0, dout * exponent * pow_of(x, exponent - 1.0))
 
 
 @map_kernel("x y dout -> dy")
 def pow_grad_exponent_kernel(x, y, dout):
+    """The slope for the exponent."""
     return select((x == 0.0) & (y >= 0.0), 0.0, dout * pow_of(x, y) * log_of(x))
 
 
