@@ -2,8 +2,21 @@
 
 from . import errors, ops
 from .backend import backends, compiled, stats, use
+from .gradcheck import gradcheck
 from .tape import no_grad
 from .tensor import Parameter, Tensor, tensor
 
 __version__ = "0.1.0"
-__all__ = ["Parameter", "Tensor", "backends", "compiled", "errors", "no_grad", "ops", "stats", "tensor", "use"]
+__all__ = [
+    "Parameter",
+    "Tensor",
+    "backends",
+    "compiled",
+    "errors",
+    "gradcheck",
+    "no_grad",
+    "ops",
+    "stats",
+    "tensor",
+    "use",
+]
