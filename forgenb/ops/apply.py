@@ -17,6 +17,7 @@ from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
 from ..tensor import Tensor, contiguous_strides, count, empty, from_array, tensor
+from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
 """Elements of a chunk: a constant, so that results never depend on the number of threads."""
@@ -216,8 +217,10 @@ def contiguous(x: Tensor) -> Tensor:
 
 def copied(x: Tensor, dtype: np.dtype | None = None) -> Tensor:
     """A fresh row-major copy of `x`, in another dtype if asked for (off the tape)."""
-    from .movement import copy_kernel
-
+    if (dtype is None or dtype is x.dtype) and not x.contiguous and x.dtype.kind == "f" and x.dtype is not FLOAT16:
+        sizes = swapped_sizes(x.shape, x.strides)
+        if sizes is not None:
+            return copy_transposed(x, sizes)
     compute = result_dtype(x.dtype, dtype) if dtype is not None else x.dtype
     return run_map(copy_kernel, (x.detach(),), dtype=compute, out_dtype=dtype or x.dtype)
 
