@@ -1,16 +1,17 @@
 """Loop templates: the text of ``launch(begin, end, args)`` around a bound body, one per kernel form.
 
 A map runs panel by panel. `enter` hands out the address of an operand's panel: in place where it is
-contiguous and stored in the dtype that the body works in, else a copy in a room of `PANEL` elements on the
-stack, so that one vectorised loop serves every layout; `leave` copies such a room back. A row launcher calls the
+contiguous and stored in the dtype that the body works in, else a copy in a small room on the stack, so
+that one vectorised loop serves every layout; `leave` copies such a room back. A row launcher calls the
 body row by row. The text is what runs, what is hashed for the cache, and what a reader sees. Positions
 are unsigned because Numba then leaves out the wrap-around of negative indices, which stops vectorising.
 """
 
 from __future__ import annotations
 
-from forgenb.kernel import PANEL, Kernel
+from forgenb.kernel import Kernel
 
+BYTES = {"bool_": "uint8"}  # Numba cannot store a bool through a pointer
 FIXED = {"int": "int64", "bool": "bool_", "uint": "uint32"}
 
 
@@ -51,8 +52,6 @@ def _map(kernel: Kernel, real: str, storage: tuple[str, ...]) -> list[str]:
     lines = _scalars(kernel, real, 0)
     lines += [f"ndim = load(args, {base}, int64)", f"limit = load(args, {base + 1}, int64)", f"dims = {base + 2}"]
     lines += ["width = load(args, dims + ndim - 1, int64)"]
-    if types != list(storage):
-        lines += [f"limit = min(limit, int64({PANEL}))"]
     lines += [f"{operand.name}_room = room({dtype})" for operand, dtype in zip(kernel.operands, types, strict=True)]
     loop = ["line = position // width", "column = position - line * width"]
     loop += ["n = min(min(limit, end - position), width - column)"]
@@ -124,6 +123,11 @@ def panel_text(action: str, stored: str, dtype: str, size: int) -> str:
     `line` counts the rows of the innermost dimension and `column` the place in one, so that two
     dimensions, the common case, need no division here.
     """
-    place = {"float16": "uint16"}.get(stored, stored)
     copies = ENTER if action == "enter" else LEAVE
-    return PANEL_TEXT.format(size=size, same=stored == dtype, stored=place, dtype=dtype, copies=copies)
+    if dtype == "bool_":
+        copies = copies.replace("to_panel(", "uint8(0 != ")
+    if stored == "bool_":
+        copies = copies.replace("to_storage(", "uint8(0 != ")
+    place = {"float16": "uint16"} | BYTES
+    names = {"stored": place.get(stored, stored), "dtype": BYTES.get(dtype, dtype)}
+    return PANEL_TEXT.format(size=size, same=stored == dtype, copies=copies, **names)
