@@ -92,7 +92,8 @@ def launch(args, dims, slot, ndim, position, n, room):
     start = load(args, slot, int64) + offset * {size}
     if stride == 1 and {same}:
         return start
-    stored = carray(pointer(start, {stored}), (1,))
+    low = min(int64(0), (n - 1) * stride)
+    stored = carray(pointer(start + low * {size}, {stored}), (1,))
     panel = carray(pointer(room, {dtype}), (n,))
     for k in range(uint64(n)):
         {copy}
@@ -102,7 +103,7 @@ def launch(args, dims, slot, ndim, position, n, room):
 
 def panel_text(action: str, stored: str, dtype: str, size: int) -> str:
     """Source of ``enter`` (find or gather a panel) or ``leave`` (scatter it) for one pair of dtypes."""
-    there = "stored[int64(k) * stride]"
+    there = "stored[uint64(int64(k) * stride - low)]"
     if action == "enter":
         copy = f"panel[k] = to_panel({there})"
     else:
