@@ -29,7 +29,7 @@ from numba import types as nt
 from numba.core import caching, config, registry
 
 from . import blocks
-from .conversions import half_conversions, primitives_for
+from .intrinsics import half_conversions, primitives_for
 from .templates import launcher_text, operand_types, panel_text
 
 OPTIONS = {"error_model": "numpy", "boundscheck": False}
@@ -158,7 +158,7 @@ def _jit(function: types.FunctionType, home: str, done: dict):
         for name, value in list(names.items()):
             if isinstance(value, types.FunctionType):
                 names[name] = _jit(value, home, done)
-        done[function] = njit(**OPTIONS)(function)
+        done[function] = njit(**OPTIONS, forceinline=True)(function)
     return done[function]
 
 

