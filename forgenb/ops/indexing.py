@@ -16,6 +16,7 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .movement import copy_kernel, reshape, zeros
+from .scatter import take, wrapped_positions
 from .table import SHAPES, op
 
 
@@ -144,8 +145,6 @@ def getitem(x, key) -> Tensor:
 
 def _picked(x: Tensor, parts: tuple) -> Tensor:
     """Gather along the leading axes: several index arrays become one over their flattened axes."""
-    from .scatter import checked_positions, take
-
     arrays = _index_arrays(x, parts)
     if len(arrays) == 1:
         return take(x, arrays[0], axis=0)
@@ -157,7 +156,7 @@ def _picked(x: Tensor, parts: tuple) -> Tensor:
         raise ShapeError(f"indexing got index arrays of shapes {shapes}, which do not broadcast") from None
     flat = np.zeros(arrays[0].shape, np.int64)
     for axis, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
-        flat = flat * size + checked_positions("indexing", array, size, axis)
+        flat = flat * size + wrapped_positions("indexing", array, size, axis)
     return take(reshape(x, (int(np.prod(sizes)), *x.shape[len(sizes) :])), flat, axis=0)
 
 

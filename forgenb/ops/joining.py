@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from ..errors import ArgumentError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, run_map, same_backend
+from .casts import astype
 from .indexing import getitem
 from .movement import copy_kernel, expand_dims, zeros
 from .table import op
@@ -26,7 +27,8 @@ def _operands(name: str, tensors: tuple) -> tuple[Tensor, ...]:
     like = next((t for t in found if isinstance(t, Tensor)), None)
     operands = tuple(as_tensor(t, like) for t in found)
     same_backend(name, operands)
-    return operands
+    dtype = result_dtype(*(t.dtype for t in operands))
+    return tuple(t if t.dtype == dtype else astype(t, dtype) for t in operands)
 
 
 def _axis(name: str, ndim: int, axis: int) -> int:
@@ -68,24 +70,21 @@ def concat(*tensors, axis: int = 0) -> Tensor:
     for other in operands[1:]:
         if other.ndim != first.ndim or (other.shape[:axis], other.shape[axis + 1 :]) != rest:
             raise ShapeError(f"concat along axis {axis} got shapes {first.shape} and {other.shape}: the other axes must be equal")
-    ends = np.cumsum([0, *(t.shape[axis] for t in operands)]).tolist()
-    bounds = tuple(pairwise(ends))
-    out = _joined(operands, (*rest[0], ends[-1], *rest[1]), axis, bounds)
+    edges = tuple(accumulate((t.shape[axis] for t in operands), initial=0))
+    bounds = tuple(pairwise(edges))
+    out = _joined(operands, (*rest[0], edges[-1], *rest[1]), axis, bounds)
     wanted = tuple(t.requires_grad for t in operands)
-    dtypes = tuple(t.dtype for t in operands)
 
     def backward(dout):
-        pieces = (
-            _cast(getitem(dout, _along(axis, *ends)), dtype) if tracked else None
-            for tracked, ends, dtype in zip(wanted, bounds, dtypes, strict=True)
+        return tuple(
+            getitem(dout, _along(axis, *ends)) if tracked else None for tracked, ends in zip(wanted, bounds, strict=True)
         )
-        return tuple(pieces)
 
     return record(out, operands, backward)
 
 
 def _joined(operands: tuple[Tensor, ...], shape: tuple, axis: int, bounds: tuple) -> Tensor:
-    out = empty(shape, result_dtype(*(t.dtype for t in operands)), operands[0].backend)
+    out = empty(shape, operands[0].dtype, operands[0].backend)
     for part, (start, stop) in zip(operands, bounds, strict=True):
         extent = (*shape[:axis], stop - start, *shape[axis + 1 :])
         place = out.view(extent, out.strides, start * out.strides[axis])

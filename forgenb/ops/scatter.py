@@ -24,7 +24,7 @@ from .table import op
 BLOCK = 64
 
 
-def checked_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
+def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
     """Host `ids` as int64 in [0, size); negative ones count from the end.
 
     Raises
@@ -51,8 +51,8 @@ def checked_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.nd
     return wrapped
 
 
-def checked_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
-    """`ids` (tensor, array or list) as a contiguous int64 tensor with values in [0, size), see `checked_positions`."""
+def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
+    """`ids` (tensor, array or list) as a contiguous int64 tensor with values in [0, size), see `wrapped_positions`."""
     if isinstance(ids, Tensor):
         if ids.backend is not backend:
             raise BackendError(
@@ -60,9 +60,9 @@ def checked_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
                 f".to({backend.name!r})"
             )
         host = ids.numpy()
-        found = checked_positions(name, host, size, axis)
+        found = wrapped_positions(name, host, size, axis)
         return ids if found is host and ids.contiguous else from_array(found, backend)
-    return from_array(checked_positions(name, np.asarray(ids), size, axis), backend)
+    return from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend)
 
 
 @row_kernel("parts | x[outer,n,inner] ids[m]:int -> out[outer,m,inner]")
@@ -106,7 +106,7 @@ def take(x, ids, axis: int = 0) -> Tensor:
         raise ShapeError(f"take got axis={axis} for shape {x.shape}, which has {x.ndim} dimensions")
     axis %= x.ndim
     size = x.shape[axis]
-    ids = checked_ids("take", ids, size, axis, x.backend)
+    ids = wrapped_ids("take", ids, size, axis, x.backend)
     outer, inner, m = count(x.shape[:axis]), count(x.shape[axis + 1 :]), ids.size
     source = movable(x.detach())
     out = empty((*x.shape[:axis], *ids.shape, *x.shape[axis + 1 :]), source.dtype, x.backend)
@@ -213,7 +213,7 @@ def _block_sums(ids: Tensor, src: Tensor, rows: int, cols: int) -> tuple[Tensor,
 
 
 def _check_scatter(name: str, ids, src: Tensor, rows: int) -> Tensor:
-    found = checked_ids(name, ids, rows, 0, src.backend)
+    found = wrapped_ids(name, ids, rows, 0, src.backend)
     if src.shape[: found.ndim] != found.shape:
         raise ShapeError(f"{name} got ids of shape {found.shape} and src of shape {src.shape}, which must begin with it")
     return found
