@@ -3,6 +3,7 @@
 from . import (  # noqa: F401, each enters its rows into the table
     activations,
     arithmetic,
+    assignment,
     attention,
     casts,
     comparison,
@@ -10,6 +11,9 @@ from . import (  # noqa: F401, each enters its rows into the table
     embedding,
     extrema,
     gelu,
+    heads,
+    indexing,
+    joining,
     layernorm,
     loss,
     matmul,
@@ -17,12 +21,15 @@ from . import (  # noqa: F401, each enters its rows into the table
     pointwise,
     power,
     reduction,
+    scatter,
     softmax,
 )
+from .indexing_methods import install as install_indexing
 from .methods import install
 from .table import TABLE, Op
 
 __all__ = ["TABLE", "Op"]
 
 install()
+install_indexing()
 globals().update({name: row.function for name, row in TABLE.items()})
