@@ -1,8 +1,9 @@
 """forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on."""
 
-from . import errors, ops
+from . import data, errors, models, nn, ops, optim, random
 from .backend import backends, stats, use
 from .functional import custom_op, grad, value_and_grad
+from .random import seed
 from .tape import no_grad
 from .tape_table import Tape
 from .tensor import Parameter, Tensor, tensor
@@ -14,10 +15,16 @@ __all__ = [
     "Tensor",
     "backends",
     "custom_op",
+    "data",
     "errors",
     "grad",
+    "models",
+    "nn",
     "no_grad",
     "ops",
+    "optim",
+    "random",
+    "seed",
     "stats",
     "tensor",
     "use",

@@ -14,7 +14,17 @@ from .errors import ArgumentError, TapeError
 from .tape import _LISTENERS, Node, sweep
 from .tensor import Tensor, full_like
 
-_CAPS = {"#": 5, "op": 14, "inputs": 11, "output": 17, "dtype": 8, "saved": 7, "kernels": 15, "fwd us": 7, "bwd us": 7}
+_CAPS = {
+    "#": 5,
+    "op": 14,
+    "inputs": 11,
+    "output": 17,
+    "dtype": 8,
+    "saved": 7,
+    "kernels": 15,
+    "fwd us": 7,
+    "bwd us": 7,
+}
 
 
 @dataclass
@@ -105,7 +115,9 @@ class Tape:
             If it is the result of a recorded op.
         """
         if not isinstance(tensor, Tensor):
-            raise ArgumentError(f"tape.leaf needs a tensor, got {type(tensor).__name__}: make one with fnb.tensor")
+            raise ArgumentError(
+                f"tape.leaf needs a tensor, got {type(tensor).__name__}: make one with fnb.tensor"
+            )
         if tensor.node is not None and not tensor.node.leaf:
             raise TapeError(
                 f"tape.leaf got the result of {tensor.node.name}, of shape {tensor.shape}: only a tensor that no op "

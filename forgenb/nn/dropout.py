@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import random
 from ..errors import ArgumentError
-from ..ops.transformer import dropout
+from ..ops.dropout import dropout
 from ..tensor import Tensor
 from .module import Module
 

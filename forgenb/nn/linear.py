@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import random
 from ..errors import ArgumentError
 from ..ops.matmul import matmul
@@ -37,7 +39,16 @@ class Linear(Module):
     """
 
     def __init__(
-        self, n_in: int, n_out: int, bias: bool = True, *, seed=None, name=None, std=None, dtype=None, backend=None
+        self,
+        n_in: int,
+        n_out: int,
+        bias: bool = True,
+        *,
+        seed: int | None = None,
+        name: str | None = None,
+        std: float | None = None,
+        dtype: Any = None,
+        backend: str | None = None,
     ):
         if n_in < 1 or n_out < 1:
             raise ArgumentError(f"Linear needs sizes of at least 1, got n_in={n_in} and n_out={n_out}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import random
 from ..errors import ArgumentError
-from ..ops.transformer import layernorm
+from ..ops.layernorm import layernorm
 from ..tensor import Tensor
 from .init import constant
 from .module import Module
@@ -30,9 +32,19 @@ class LayerNorm(Module):
         The gain, at first one, and the shift, at first zero.
     """
 
-    def __init__(self, n: int, eps: float = 1e-5, *, name=None, dtype=None, backend=None):
+    def __init__(
+        self,
+        n: int,
+        eps: float = 1e-5,
+        *,
+        name: str | None = None,
+        dtype: Any = None,
+        backend: str | None = None,
+    ):
         if n < 1 or eps <= 0:
-            raise ArgumentError(f"LayerNorm needs a size of at least 1 and eps above 0, got n={n} and eps={eps}")
+            raise ArgumentError(
+                f"LayerNorm needs a size of at least 1 and eps above 0, got n={n} and eps={eps}"
+            )
         name = random.fresh_name("layernorm") if name is None else name
         self.eps = eps
         self.weight = constant(f"{name}.weight", (n,), 1.0, dtype, backend)
