@@ -13,7 +13,7 @@ from .module import Module
 
 
 class LayerNorm(Module):
-    r""":math:`y = \gamma (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta` over the last axis, with biased variance.
+    r"""Over the last axis, :math:`y = \gamma (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta`, biased variance.
 
     Parameters
     ----------
