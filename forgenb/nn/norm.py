@@ -13,7 +13,7 @@ from .module import Module
 
 
 class LayerNorm(Module):
-    r"""Over the last axis, :math:`y = \gamma (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta`, biased variance.
+    r"""Over the last axis, :math:`y = \gamma (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta`.
 
     Parameters
     ----------
