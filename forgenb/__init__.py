@@ -1,7 +1,7 @@
 """forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on."""
 
 from . import data, errors, models, nn, ops, optim, random
-from .backend import backends, stats, use
+from .backend import backends, compiled, stats, use
 from .functional import custom_op, grad, value_and_grad
 from .random import seed
 from .tape import no_grad
@@ -14,6 +14,7 @@ __all__ = [
     "Tape",
     "Tensor",
     "backends",
+    "compiled",
     "custom_op",
     "data",
     "errors",
