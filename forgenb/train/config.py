@@ -1,0 +1,139 @@
+"""What a training run is: every choice that decides its numbers, checked when it is made."""
+
+import json
+import math
+from dataclasses import asdict, dataclass, fields
+
+from forgenb.errors import ArgumentError, CheckpointError
+
+__all__ = ["TrainConfig"]
+
+_WHOLE = ("steps", "layers", "heads", "width", "context", "batch", "eval_every")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The choices of one run; the defaults are nanoGPT's recipe for a CPU.
+
+    Parameters
+    ----------
+    data
+        A UTF-8 text, or None for the one that every CPython carries.
+    steps
+        Optimiser steps in all; the learning rate's schedule ends with the last.
+    layers, heads, width, context, dropout
+        The model, see `forgenb.models.GPTConfig`; `heads` divides `width`.
+    batch
+        Windows of `context` characters in a step.
+    lr, min_lr, warmup
+        The rate rises linearly to `lr` in `warmup` steps, then falls along a cosine to `min_lr`.
+    decay, betas
+        AdamW's weight decay and moments.
+    clip
+        The global gradient norm above which gradients are scaled down.
+    seed
+        Of the initial values, the batches and dropout; from 0 to 2**63 - 1.
+    eval_every
+        Steps between evaluations, which is also when a checkpoint is saved.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ArgumentError
+        Any of them cannot be; the message names all that cannot.
+    """
+
+    data: str | None = None
+    steps: int = 2000
+    layers: int = 4
+    heads: int = 4
+    width: int = 128
+    context: int = 64
+    batch: int = 12
+    lr: float = 1e-3
+    min_lr: float = 1e-4
+    warmup: int = 100
+    dropout: float = 0.0
+    decay: float = 0.1
+    clip: float = 1.0
+    betas: tuple[float, float] = (0.9, 0.99)
+    seed: int = 1337
+    eval_every: int = 250
+    backend: str = "cpu"
+
+    def __post_init__(self) -> None:
+        wrong = [
+            *self._whole(_WHOLE, 1),
+            *self._whole(("warmup", "seed"), 0),
+            *self._real("lr", above=0),
+            *self._real("min_lr", least=0),
+            *self._real("dropout", least=0, below=1),
+            *self._real("decay", least=0),
+            *self._real("clip", above=0),
+            *self._texts(),
+        ]
+        if not wrong:
+            wrong = [*self._betas(), *self._pairs()]
+        if wrong:
+            raise ArgumentError(f"This run cannot be trained: {'; '.join(wrong)}.")
+
+    def _whole(self, names, least: int):
+        for name in names:
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value < 2**63:
+                yield f"{name} must be a whole number of at least {least}, got {value!r}"
+
+    def _real(self, name: str, above: float = -math.inf, least: float = -math.inf, below: float = math.inf):
+        value = getattr(self, name)
+        number = type(value) in (int, float)
+        if not number or not (above < value < below and value >= least):
+            bounds = [f"above {above}"] * (above > -math.inf) + [f"at least {least}"] * (least > -math.inf)
+            bounds += [f"below {below}" if below < math.inf else "finite"]
+            yield f"{name} must be {' and '.join(bounds)}, got {value!r}"
+
+    def _texts(self):
+        if self.data is not None and (not isinstance(self.data, str) or not self.data):
+            yield f"data must be the name of a file, got {self.data!r}"
+        if not isinstance(self.backend, str) or not self.backend:
+            yield f"backend must be a name, got {self.backend!r}"
+
+    def _betas(self):
+        two = isinstance(self.betas, tuple) and len(self.betas) == 2
+        if not two or not all(type(beta) in (int, float) and 0 <= beta < 1 for beta in self.betas):
+            yield f"betas must be two numbers from 0 up to but not including 1, got {self.betas!r}"
+
+    def _pairs(self):
+        if self.width % self.heads:
+            yield f"heads must divide width, got {self.heads} heads and width {self.width}"
+        if self.min_lr > self.lr:
+            yield f"min_lr must not exceed lr, got {self.min_lr} and {self.lr}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The choices as JSON can hold them."""
+        return {**asdict(self), "betas": list(self.betas)}
+
+    @classmethod
+    def from_dict(cls, values: object, where: str) -> "TrainConfig":
+        """Read what `to_dict` gave.
+
+        Raises
+        ------
+        CheckpointError
+            `values`, found in `where`, are not exactly the choices of a run, or cannot be trained.
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(values, dict) or values.keys() != names:
+            got = sorted(values) if isinstance(values, dict) else type(values).__name__
+            raise CheckpointError(
+                f"{where} does not hold the choices of a training run: it needs {sorted(names)}, got {got}."
+            )
+        betas = values["betas"]
+        try:
+            return cls(**{**values, "betas": tuple(betas) if isinstance(betas, list) else betas})
+        except ArgumentError as error:
+            raise CheckpointError(f"{where} is damaged. {error}") from error
+
+    def to_json(self) -> str:
+        """The choices as one JSON object."""
+        return json.dumps(self.to_dict())
