@@ -16,6 +16,8 @@ from .errors import DTypeError
 ORDER = tuple(np.dtype(name) for name in ("bool", "int32", "int64", "float16", "float32", "float64"))
 BOOL, INT32, INT64, FLOAT16, FLOAT32, FLOAT64 = ORDER
 DEFAULT = FLOAT32
+NAMES = {dtype: dtype.name for dtype in (*ORDER, np.dtype("uint32"))}
+"""`dtype.name` without the time that NumPy takes to spell it."""
 _RANK = {dtype: rank for rank, dtype in enumerate(ORDER)}
 
 
@@ -41,7 +43,11 @@ def as_dtype(dtype) -> np.dtype:
 
 def result_dtype(*dtypes: np.dtype) -> np.dtype:
     """The dtype of an operation on tensors of `dtypes`: the last of them in the table's order."""
-    return max(dtypes, key=_RANK.__getitem__)
+    first = dtypes[0]
+    for dtype in dtypes:
+        if dtype is not first:
+            return max(dtypes, key=_RANK.__getitem__)
+    return first
 
 
 def compute_dtype(dtype: np.dtype) -> np.dtype:

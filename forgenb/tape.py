@@ -72,6 +72,21 @@ def no_grad():
     return recording(False)
 
 
+def refuse_tracked(name: str, inputs: Sequence[Tensor]) -> None:
+    """Refuse tracked inputs of an op without a backward rule, such as another op's gradient kernel.
+
+    Raises
+    ------
+    TapeError
+        Naming the op.
+    """
+    if _RECORDING.get() and any(t.node is not None for t in inputs):
+        raise TapeError(
+            f"{name} has no backward rule, and one of its inputs is tracked: detach it, or leave out create_graph where "
+            "a second derivative through it is not needed"
+        )
+
+
 def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: bool = False):
     """Put one op on the tape, if anything it reads is tracked.
 

@@ -158,7 +158,7 @@ def _jit(function: types.FunctionType, home: str, done: dict):
         for name, value in list(names.items()):
             if isinstance(value, types.FunctionType):
                 names[name] = _jit(value, home, done)
-        done[function] = njit(**OPTIONS)(function)
+        done[function] = njit(**OPTIONS, forceinline=True)(function)
     return done[function]
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 from numbers import Number
+from typing import NamedTuple
 
 import numpy as np
 
 from ..backend import seam
-from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, compute_dtype, result_dtype
+from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
 from ..tensor import Tensor, contiguous_strides, count, empty, from_array, tensor
@@ -135,35 +136,41 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
         shape = first.shape if shapes.count(first.shape) == len(shapes) else broadcast_shape(name, shapes)
     else:
         shape = first.shape
+    plan = _plan(kernel)
     if dtype is None:
-        reals = [t.dtype for t, o in zip(inputs, (o for o in kernel.operands if o.reads), strict=True) if o.kind == "real"]
+        reals = [inputs[i].dtype for i in plan.reals]
         dtype = result_dtype(*reals) if reals else DEFAULT
     if into is None:
-        kinds = {o.name: o.kind for o in kernel.operands}
-        into = tuple(
-            empty(shape, out_dtype or dtype if kinds[r] == "real" else _FIXED[kinds[r]], first.backend)
-            for r in kernel.results
-        )
-    operands = _in_order(kernel, inputs, into)
-    total, dims, strides, limit = _geometry(shape, tuple((t.shape, t.strides) for t in operands))
+        into = tuple([empty(shape, fixed or out_dtype or dtype, first.backend) for fixed in plan.outputs])
+    operands = [into[i] if written else inputs[i] for written, i in plan.order]
+    total, dims, strides, limit = _geometry(shape, tuple([(t.shape, t.strides) for t in operands]))
     block: list = [*scalars, len(dims), limit, *dims]
     for operand, steps in zip(operands, strides, strict=True):
         block.append(operand.memory.address + operand.offset * operand.dtype.itemsize)
         block += steps
-    storage = tuple(t.dtype.name for t in operands)
+    storage = tuple([NAMES[t.dtype] for t in operands])
     packed = map_block(kernel, len(dims)).pack(*block)
-    seam.launch(first.backend, kernel, compute_dtype(dtype).name, storage, total, CHUNK, packed)
+    seam.launch(first.backend, kernel, NAMES[compute_dtype(dtype)], storage, total, CHUNK, packed)
     return into[0] if len(into) == 1 else into
 
 
-def _in_order(kernel: Kernel, inputs: tuple, outputs: tuple) -> list[Tensor]:
-    places = dict(zip(kernel.results, outputs, strict=True))
-    reads = iter(inputs)
-    ordered = []
-    for operand in kernel.operands:
-        read = next(reads) if operand.reads else None
-        ordered.append(places[operand.name] if operand.writes else read)
-    return ordered
+class _Plan(NamedTuple):
+    """Where a kernel's operands come from: (written, position), which inputs are real, and fixed output dtypes."""
+
+    order: tuple[tuple[bool, int], ...]
+    reals: tuple[int, ...]
+    outputs: tuple[np.dtype | None, ...]
+
+
+@lru_cache(maxsize=None)
+def _plan(kernel: Kernel) -> _Plan:
+    read = [o.name for o in kernel.operands if o.reads]
+    order = tuple(
+        (True, kernel.results.index(o.name)) if o.writes else (False, read.index(o.name)) for o in kernel.operands
+    )
+    reals = tuple(read.index(o.name) for o in kernel.operands if o.reads and o.kind == "real")
+    kinds = {o.name: o.kind for o in kernel.operands}
+    return _Plan(order, reals, tuple(_FIXED.get(kinds[name]) for name in kernel.results))
 
 
 def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (), dtype=None, work: int = 0) -> None:
@@ -192,7 +199,7 @@ def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (),
     first = operands[0]
     packed = row_block(kernel).pack(*sizes, *scalars, *[t.memory.address + t.offset * t.dtype.itemsize for t in operands])
     cost = work or max(1, count(sizes[1:]))
-    real = (dtype or DEFAULT).name
+    real = NAMES[dtype or DEFAULT]
     seam.launch(first.backend, kernel, real, (), sizes[0], max(1, CHUNK // cost), packed)
 
 

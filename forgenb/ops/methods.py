@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..tensor import Tensor
-from . import arithmetic, movement, reduction
+from . import arithmetic, matmul, movement, reduction
 from .apply import copied, run_map
 
 
@@ -26,6 +26,7 @@ def install() -> None:
         "sub": arithmetic.sub,
         "mul": arithmetic.mul,
         "truediv": arithmetic.div,
+        "matmul": matmul.matmul,
     }.items():
         setattr(Tensor, f"__{symbol}__", function)
         setattr(Tensor, f"__r{symbol}__", lambda self, other, function=function: function(other, self))

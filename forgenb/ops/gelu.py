@@ -1,0 +1,78 @@
+"""GELU in its tanh form, and its derivative."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtypes import float_dtype
+from ..kernel import map_kernel
+from ..kernel.elementary import exp
+from ..kernel.primitives import absolute, select
+from ..tape import record, refuse_tracked
+from ..tensor import Tensor
+from .apply import as_tensor, pair, run_map
+from .table import binary, op, unary
+
+ROOT = np.sqrt(2 / np.pi)
+
+
+def gate(x):
+    """sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3): what gelu multiplies x by, equal to (1 + tanh(u)) / 2."""
+    return 1.0 / (1.0 + exp(-x * (1.5957691216057308 + 0.07135481627260025 * x * x)))
+
+
+@map_kernel("x -> out")
+def gelu_kernel(x):
+    return select(x < -30.0, -0.0, x * gate(x))
+
+
+@map_kernel("x dout -> dx")
+def gelu_grad_kernel(x, dout):
+    near = absolute(x) < 30.0
+    y = select(near, x, 0.0)
+    s = gate(y)
+    slope = s + y * s * (1.0 - s) * (1.5957691216057308 + 0.21406444881780076 * y * y)
+    return dout * select(near, slope, select(x < 0.0, 0.0, select(x > 0.0, 1.0, x)))
+
+
+def gelu_reference(x):
+    """GELU by NumPy's tanh."""
+    return 0.5 * x * (1 + np.tanh(ROOT * (x + 0.044715 * x**3)))
+
+
+def gelu_grad_reference(x, dout):
+    """Derivative of `gelu_reference`, times `dout`."""
+    t = np.tanh(ROOT * (x + 0.044715 * x**3))
+    return dout * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * ROOT * (1 + 3 * 0.044715 * x**2))
+
+
+@op(unary(-4, 4), gelu_reference)
+def gelu(x) -> Tensor:
+    r"""Gaussian error linear unit in the tanh form, :math:`\tfrac12 x (1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715 x^3)))`.
+
+    Backward: `gelu_grad`. Saves x. -inf gives 0, NaN stays NaN.
+
+    References
+    ----------
+    Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016, section 2.
+    """
+    x = as_tensor(x)
+
+    def backward(dout):
+        return (gelu_grad(x, dout),)
+
+    return record(run_map(gelu_kernel, (x,), dtype=float_dtype(x.dtype)), (x,), backward)
+
+
+@op(binary(-4, 4), gelu_grad_reference, ())
+def gelu_grad(x, dout) -> Tensor:
+    r"""Derivative of `gelu` times `dout`: with :math:`s = \sigma(2u)`, :math:`dx = dout\,(s + 2 x s (1 - s) u')`.
+
+    Raises
+    ------
+    TapeError
+        If an operand is tracked: it has no derivative of its own.
+    """
+    x, dout = pair(x, dout)
+    refuse_tracked("gelu_grad", (x, dout))
+    return run_map(gelu_grad_kernel, (x, dout), dtype=float_dtype(x.dtype))

@@ -1,0 +1,165 @@
+"""Layer normalisation over the last axis, and its gradient in one pass over fixed blocks of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from ..kernel import row_kernel
+from ..kernel.primitives import accumulate, fma, lane_sum, lanes, put, real, sqrt
+from ..tape import record, refuse_tracked
+from ..tensor import Tensor, count, empty
+from .apply import as_tensor, copied, run_rows, same_backend, widened
+from .reduction import sum_middle
+from .table import op
+
+ROWS = 32
+"""Rows whose part of dgamma and dbeta is summed together: a constant, so that bits never depend on threads."""
+
+
+@row_kernel("x[rows,n] gamma[n] beta[n] -> out[rows,n]; eps")
+def layernorm_kernel(row, x, gamma, beta, out, eps):
+    """One row: mean, then variance around it (two passes), then scale and shift."""
+    n = real(x.shape[1])
+    s = real(0)
+    for j in lanes(x.shape[1]):
+        s = accumulate(s, x[row, j])
+    mean = lane_sum(s) / n
+    v = real(0)
+    for j in lanes(x.shape[1]):
+        d = x[row, j] - mean
+        v = accumulate(v, d * d)
+    rstd = 1.0 / sqrt(lane_sum(v) / n + eps)
+    for j in lanes(x.shape[1]):
+        put(out, (row, j), fma((x[row, j] - mean) * rstd, gamma[j], beta[j]))
+
+
+@row_kernel("parts | x[rows,n] gamma[n] dout[rows,n] -> dx[rows,n] dgamma[parts,n] dbeta[parts,n]; eps block:int")
+def layernorm_grad_kernel(row, x, gamma, dout, dx, dgamma, dbeta, eps, block):
+    """One block of rows: dx, and this block's part of dgamma and dbeta."""
+    n = real(x.shape[1])
+    for j in lanes(x.shape[1]):
+        put(dgamma, (row, j), real(0))
+        put(dbeta, (row, j), real(0))
+    for i in range(row * block, min(row * block + block, x.shape[0])):
+        s = real(0)
+        for j in lanes(x.shape[1]):
+            s = accumulate(s, x[i, j])
+        mean = lane_sum(s) / n
+        v = real(0)
+        for j in lanes(x.shape[1]):
+            d = x[i, j] - mean
+            v = accumulate(v, d * d)
+        rstd = 1.0 / sqrt(lane_sum(v) / n + eps)
+        a = real(0)
+        b = real(0)
+        for j in lanes(x.shape[1]):
+            g = gamma[j] * dout[i, j]
+            a = accumulate(a, g)
+            b = accumulate(b, g * ((x[i, j] - mean) * rstd))
+        a = lane_sum(a) / n
+        b = lane_sum(b) / n
+        for j in lanes(x.shape[1]):
+            xhat = (x[i, j] - mean) * rstd
+            put(dgamma, (row, j), dgamma[row, j] + dout[i, j] * xhat)
+            put(dbeta, (row, j), dbeta[row, j] + dout[i, j])
+            put(dx, (i, j), rstd * (gamma[j] * dout[i, j] - a - xhat * b))
+
+
+def _samples(rng: np.random.Generator):
+    for shape in ((7,), (3, 5), (2, 3, 4), (0, 4), (70, 6), (1, 1)):
+        n = shape[-1]
+        yield (rng.uniform(-2, 2, shape), rng.uniform(0.5, 2, n), rng.uniform(-1, 1, n)), {"eps": 1e-5 if n > 1 else 0.5}
+
+
+def layernorm_reference(x, gamma, beta, eps=1e-5):
+    """Layer normalisation by NumPy."""
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * gamma + beta
+
+
+def _check(name: str, x: Tensor, vectors: tuple) -> None:
+    same_backend(name, (x, *vectors))
+    if x.ndim == 0 or x.shape[-1] == 0:
+        raise ShapeError(f"{name} got shape {x.shape}: it needs a last axis with at least one element")
+    for vector in vectors:
+        if vector.shape != x.shape[-1:]:
+            raise ShapeError(f"{name} got x of shape {x.shape} and a vector of shape {vector.shape}: it must be {x.shape[-1:]}")
+    if any(t.dtype is not x.dtype for t in vectors) or x.dtype.kind != "f":
+        listed = ", ".join(t.dtype.name for t in (x, *vectors))
+        raise DTypeError(f"{name} needs one float dtype for all operands, got {listed}: convert with astype")
+
+
+@op(_samples, layernorm_reference, (0, 1, 2))
+def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
+    r"""Layer normalisation over the last axis, :math:`out = \hat x\,\gamma + \beta`, :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`.
+
+    Mean and (biased) variance are per row, the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
+    :math:`dx = (g - \overline{g} - \hat x\,\overline{g \hat x}) / \sqrt{\sigma^2 + \epsilon}`,
+    :math:`d\gamma = \sum dout\,\hat x`, :math:`d\beta = \sum dout`. Saves x and gamma; the statistics are recomputed.
+
+    Parameters
+    ----------
+    x : Tensor
+        ``[..., n]``.
+    gamma, beta : Tensor
+        ``[n]``, of x's dtype.
+    eps : float
+        Added to the variance inside the root.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If the vectors do not fit x.
+
+    References
+    ----------
+    Ba, Kiros and Hinton, "Layer Normalization", 2016.
+    """
+    x, gamma, beta = as_tensor(x), as_tensor(gamma), as_tensor(beta)
+    _check("layernorm", x, (gamma, beta))
+    source = widened(x.detach())
+    out = empty(x.shape, source.dtype, x.backend)
+    sizes = count(x.shape[:-1]), x.shape[-1]
+    run_rows(layernorm_kernel, sizes, (source, widened(gamma.detach()), widened(beta.detach()), out), (eps,))
+
+    def backward(dout):
+        return layernorm_grad(x, gamma, dout, eps)
+
+    return record(out if out.dtype is x.dtype else copied(out, x.dtype), (x, gamma, beta), backward)
+
+
+def _grad_samples(rng: np.random.Generator):
+    for (x, gamma, _), keywords in _samples(rng):
+        yield (x, gamma, rng.uniform(-2, 2, x.shape)), keywords
+
+
+def layernorm_grad_reference(x, gamma, dout, eps=1e-5):
+    """Gradients of layer normalisation by NumPy."""
+    rstd = 1 / np.sqrt(x.var(-1, keepdims=True) + eps)
+    xhat, g = (x - x.mean(-1, keepdims=True)) * rstd, gamma * dout
+    dx = rstd * (g - g.mean(-1, keepdims=True) - xhat * (g * xhat).mean(-1, keepdims=True))
+    n = x.shape[-1]
+    return dx, (dout * xhat).reshape(-1, n).sum(0), dout.reshape(-1, n).sum(0)
+
+
+@op(_grad_samples, layernorm_grad_reference, (), outputs=3)
+def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
+    """Gradients (dx, dgamma, dbeta) of `layernorm`, see there.
+
+    Raises
+    ------
+    TapeError
+        If an operand is tracked: it has no derivative of its own.
+    """
+    refuse_tracked("layernorm_grad", (x, gamma, dout))
+    _check("layernorm_grad", x, (gamma,))
+    dtype, n, rows = x.dtype, x.shape[-1], count(x.shape[:-1])
+    x, gamma, dout = widened(x.detach()), widened(gamma.detach()), widened(dout)
+    parts = max(1, -(-rows // ROWS))
+    dx = empty(x.shape, x.dtype, x.backend)
+    partial = empty((2, parts, n), x.dtype, x.backend)
+    halves = (partial.view((parts, n), (n, 1), half * parts * n) for half in (0, 1))
+    run_rows(layernorm_grad_kernel, (parts, rows, n), (x, gamma, dout, dx, *halves), (eps, ROWS), work=ROWS * n)
+    sums = sum_middle(partial, 2, parts, n)
+    found = dx, sums.view((n,), (1,)), sums.view((n,), (1,), n)
+    return found if dtype is x.dtype else tuple(copied(t, dtype) for t in found)

@@ -1,0 +1,136 @@
+"""Cross entropy from logits: a fused log-softmax, so that it neither saturates nor cancels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from ..kernel import row_kernel
+from ..kernel.elementary import exp, log
+from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
+from ..tape import record, refuse_tracked
+from ..tensor import Tensor, count, empty
+from .apply import as_tensor, copied, row_major, run_rows, same_backend, widened
+from .ids import checked_ids
+from .reduction import mean
+from .table import op
+
+
+@row_kernel("x[rows,n] targets[rows]:int -> loss[rows] lse[rows]")
+def cross_entropy_kernel(row, x, targets, loss, lse):
+    """One row: log sum exp, and its distance from the target's logit."""
+    m = x[row, 0]
+    for j in lanes(x.shape[1]):
+        m = maxnum(m, x[row, j])
+    m = lane_max(m)
+    s = real(0)
+    for j in lanes(x.shape[1]):
+        s = accumulate(s, exp(x[row, j] - m))
+    total = log(lane_sum(s))
+    put(lse, row, m + total)
+    put(loss, row, total - (x[row, targets[row]] - m))
+
+
+@row_kernel("x[rows,n] targets[rows]:int lse[rows] dout[one] -> dx[rows,n]; scale")
+def cross_entropy_grad_kernel(row, x, targets, lse, dout, dx, scale):
+    """dx = (softmax(x) - onehot(target)) dout scale."""
+    factor = dout[0] * scale
+    for j in lanes(x.shape[1]):
+        put(dx, (row, j), exp(x[row, j] - lse[row]) * factor)
+    put(dx, (row, targets[row]), dx[row, targets[row]] - factor)
+
+
+def _samples(rng: np.random.Generator):
+    for shape in ((7,), (3, 5), (2, 3, 4), (4, 1)):
+        yield (rng.uniform(-2, 2, shape), rng.integers(0, shape[-1], shape[:-1])), {}
+
+
+def _lse(x):
+    m = x.max(-1, keepdims=True)
+    return (m + np.log(np.exp(x - m).sum(-1, keepdims=True)))[..., 0]
+
+
+def cross_entropy_reference(logits, targets):
+    """Mean cross entropy by NumPy."""
+    picked = np.take_along_axis(logits, np.asarray(targets)[..., None], -1)[..., 0]
+    return np.mean(_lse(logits) - picked)
+
+
+def _check(name: str, logits: Tensor, targets) -> tuple[Tensor, int, int]:
+    if logits.dtype.kind != "f":
+        raise DTypeError(f"{name} got logits of dtype {logits.dtype.name}: convert them to a float dtype with astype")
+    if logits.ndim == 0 or logits.shape[-1] == 0 or np.shape(targets) != logits.shape[:-1]:
+        raise ShapeError(
+            f"{name} got logits of shape {logits.shape} and targets of shape {np.shape(targets)}: targets must have the "
+            "logits' shape without its last axis, the classes"
+        )
+    classes = logits.shape[-1]
+    return checked_ids(name, targets, classes, logits.backend, "target"), count(logits.shape[:-1]), classes
+
+
+@op(_samples, cross_entropy_reference)
+def cross_entropy(logits, targets) -> Tensor:
+    r"""Mean cross entropy of logits, :math:`out = \frac1T \sum_t (\log\sum_j e^{x_{tj}} - x_{t,y_t})`, in nats.
+
+    Backward: `cross_entropy_grad`, :math:`dx = (softmax(x) - onehot(y))\,dout / T`. Saves the logits and one
+    log-sum-exp a row. No rows give NaN.
+
+    Parameters
+    ----------
+    logits : Tensor
+        ``[..., n]``, one score per class.
+    targets : integer Tensor or array_like
+        ``[...]``, the right class of each row.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    IndexRangeError
+        If a target is not a class; it is checked before a kernel runs.
+
+    References
+    ----------
+    Goodfellow, Bengio and Courville, "Deep Learning", 2016, section 6.2.2.3.
+    """
+    logits = as_tensor(logits)
+    targets, rows, classes = _check("cross_entropy", logits, targets)
+    source = widened(logits.detach())
+    loss, lse = (empty((rows,), source.dtype, logits.backend) for _ in range(2))
+    run_rows(cross_entropy_kernel, (rows, classes), (source, targets, loss, lse))
+    out = mean(loss)
+
+    def backward(dout):
+        return (cross_entropy_grad(logits, targets, lse, dout),)
+
+    return record(out if out.dtype is logits.dtype else copied(out, logits.dtype), (logits,), backward)
+
+
+def _grad_samples(rng: np.random.Generator):
+    for (x, targets), keywords in _samples(rng):
+        yield (x, targets, _lse(x), rng.uniform(0.5, 2, ())), keywords
+
+
+def _grad_reference(x, targets, lse, dout):
+    onehot = np.arange(x.shape[-1]) == np.asarray(targets)[..., None]
+    return (np.exp(x - lse[..., None]) - onehot) * dout / max(1, np.size(targets))
+
+
+@op(_grad_samples, _grad_reference, ())
+def cross_entropy_grad(logits, targets, lse, dout) -> Tensor:
+    """Gradient of `cross_entropy` from the log-sum-exp of each row, see there.
+
+    Raises
+    ------
+    TapeError
+        If an operand is tracked: it has no derivative of its own.
+    """
+    refuse_tracked("cross_entropy_grad", (logits, lse, dout))
+    same_backend("cross_entropy_grad", (logits, lse, dout))
+    targets, rows, classes = _check("cross_entropy_grad", logits, targets)
+    source, dtype = widened(logits.detach()), logits.dtype
+    lse, dout = (copied(t, source.dtype) if t.dtype is not source.dtype else widened(t) for t in (lse, dout))
+    dx = empty(logits.shape, source.dtype, logits.backend)
+    operands = source, targets, row_major(lse, (rows,)), row_major(dout, (1,)), dx
+    run_rows(cross_entropy_grad_kernel, (rows, classes, 1), operands, (1.0 / max(rows, 1),), work=classes)
+    return dx if dtype is dx.dtype else copied(dx, dtype)

@@ -1,0 +1,127 @@
+"""Softmax over the last axis, with an optional causal mask, and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import ArgumentError, DTypeError, ShapeError
+from ..kernel import row_kernel
+from ..kernel.elementary import exp
+from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
+from ..tape import record, refuse_tracked
+from ..tensor import Tensor, count, empty
+from .apply import as_tensor, copied, run_rows, widened
+from .table import op
+
+
+@row_kernel("x[rows,n] -> out[rows,n]; queries:int off:int")
+def softmax_kernel(row, x, out, queries, off):
+    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes its row NaN."""
+    n = x.shape[1]
+    seen = min(n, row % queries + off + 1) if queries > 0 else n
+    m = x[row, 0]
+    for j in lanes(seen):
+        m = maxnum(m, x[row, j])
+    m = lane_max(m)
+    s = real(0)
+    for j in lanes(seen):
+        e = exp(x[row, j] - m)
+        put(out, (row, j), e)
+        s = accumulate(s, e)
+    scale = 1.0 / lane_sum(s)
+    for j in lanes(seen):
+        put(out, (row, j), out[row, j] * scale)
+    for j in lanes(n - seen):
+        put(out, (row, j + seen), real(0))
+
+
+@row_kernel("y[rows,n] dout[rows,n] -> dx[rows,n]; queries:int off:int")
+def softmax_grad_kernel(row, y, dout, dx, queries, off):
+    """dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
+    n = y.shape[1]
+    seen = min(n, row % queries + off + 1) if queries > 0 else n
+    s = real(0)
+    for j in lanes(seen):
+        s = accumulate(s, y[row, j] * dout[row, j])
+    s = lane_sum(s)
+    for j in lanes(seen):
+        put(dx, (row, j), y[row, j] * (dout[row, j] - s))
+    for j in lanes(n - seen):
+        put(dx, (row, j + seen), real(0))
+
+
+def _samples(rng: np.random.Generator):
+    for shape in ((1,), (7,), (3, 5), (2, 3, 4), (0, 4), (1, 1)):
+        yield (rng.uniform(-2, 2, shape),), {}
+    yield (rng.uniform(-2, 2, (5, 5)),), {"causal": True}
+    yield (rng.uniform(-2, 2, (2, 2, 4)),), {"causal": True, "off": 2}
+
+
+def softmax_reference(x, causal=False, off=0):
+    """Softmax by NumPy."""
+    if causal:
+        queries = x.shape[-2] if x.ndim > 1 else 1
+        x = np.where(np.arange(x.shape[-1]) <= np.arange(queries)[:, None] + off, x, -np.inf)
+    e = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
+    return e / e.sum(-1, keepdims=True)
+
+
+def _rows(name: str, x: Tensor, causal: bool, off: int) -> tuple[int, int, int]:
+    if x.ndim == 0 or x.shape[-1] == 0:
+        raise ShapeError(f"{name} got shape {x.shape}: it needs a last axis with at least one element")
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
+    if causal and off < 0:
+        raise ArgumentError(f"{name} got off={off}: every query must see at least its first key, so off >= 0")
+    queries = (x.shape[-2] if x.ndim > 1 else 1) if causal else 0
+    return count(x.shape[:-1]), x.shape[-1], queries
+
+
+@op(_samples, softmax_reference)
+def softmax(x, causal: bool = False, off: int = 0) -> Tensor:
+    r"""Softmax over the last axis, :math:`out_j = e^{x_j - m} / \sum_k e^{x_k - m}`, :math:`m = \max_k x_k`.
+
+    With `causal`, the axis before the last counts queries, and key j is visible to query i iff :math:`j \le i + off`
+    (``off = keys - queries`` when earlier keys come from a cache); masked outputs are exact zeros.
+
+    Backward: :math:`dx = out\,(dout - \sum_k out_k\,dout_k)`. Saves the output. A row of -inf gives NaN.
+
+    Raises
+    ------
+    ShapeError
+        If there is no last axis or it is empty.
+    ArgumentError
+        If `off` is negative.
+    """
+    x = as_tensor(x)
+    rows, n, queries = _rows("softmax", x, causal, off)
+    source = widened(x.detach())
+    out = empty(x.shape, source.dtype, x.backend)
+    run_rows(softmax_kernel, (rows, n), (source, out), (queries, off))
+
+    def backward(dout, out):
+        return (softmax_grad(out, dout, causal, off),)
+
+    return record(out if out.dtype is x.dtype else copied(out, x.dtype), (x,), backward, save_output=True)
+
+
+def _grad_samples(rng: np.random.Generator):
+    for (x,), keywords in _samples(rng):
+        yield (softmax_reference(x, **keywords), rng.uniform(-2, 2, x.shape)), keywords
+
+
+@op(_grad_samples, lambda y, dout, **_: y * (dout - (y * dout).sum(-1, keepdims=True)), ())
+def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
+    r"""Gradient of `softmax` from its output y: :math:`dx = y\,(dout - \sum_k y_k\,dout_k)`.
+
+    Raises
+    ------
+    TapeError
+        If an operand is tracked: it has no derivative of its own.
+    """
+    refuse_tracked("softmax_grad", (y, dout))
+    rows, n, queries = _rows("softmax_grad", y, causal, off)
+    y, dout, dtype = widened(y), widened(dout), y.dtype
+    dx = empty(y.shape, y.dtype, y.backend)
+    run_rows(softmax_grad_kernel, (rows, n), (y, dout, dx), (queries, off))
+    return dx if dx.dtype is dtype else copied(dx, dtype)
