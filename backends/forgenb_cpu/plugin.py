@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import inspect
 import os
 
 import numpy as np
@@ -13,6 +14,7 @@ from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, on
 from .compile import Compiled, compile_kernel, compiled
 from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
+from .templates import launcher_text, operand_types
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
 STORAGE = {"bool": "bool_"}
@@ -56,6 +58,10 @@ class CpuBackend:
 
     def compiled(self) -> list[Compiled]:
         return compiled()
+
+    def source(self, kernel, real: str) -> str:
+        storage = tuple(operand_types(kernel, real)) if kernel.form == "map" else ()
+        return f"{inspect.getsource(kernel.body)}\n{launcher_text(kernel, real, storage)}"
 
     def launch(self, launcher: Compiled, extent: int, chunk: int, block: bytes) -> None:
         if extent > chunk and self._threads > 1 and self._ready_pool().run(launcher.address, extent, chunk, block):

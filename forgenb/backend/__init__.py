@@ -3,8 +3,11 @@
 Imports `forgenb.kernel` and `forgenb.errors`; no tensor and no op is known here.
 """
 
+from ..kernel import declare
 from .interface import API, Backend
-from .registry import backends, get_backend, refresh, use
+from .registry import backends, compiled, get_backend, refresh, use
 from .seam import Stats, stats
 
-__all__ = ["API", "Backend", "Stats", "backends", "get_backend", "refresh", "stats", "use"]
+__all__ = ["API", "Backend", "Stats", "backends", "compiled", "get_backend", "refresh", "stats", "use"]
+
+declare._BACKENDS[:] = [get_backend]

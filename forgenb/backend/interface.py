@@ -25,6 +25,7 @@ class Backend(Protocol):
 
     name: str
     host: bool
+    threads: int
 
     def allocate(self, nbytes: int) -> Memory:
         """A block of at least `nbytes` bytes that may hold anything."""
@@ -34,6 +35,12 @@ class Backend(Protocol):
 
     def compile(self, kernel, real: str, storage: tuple[str, ...]) -> Any:
         """A launcher of `kernel` with floats of dtype `real`; `storage` has a map operand's dtypes."""
+
+    def compiled(self) -> list:
+        """Every launcher so far, each with name, key, seconds, cached and text."""
+
+    def source(self, kernel, real: str) -> str:
+        """The text that this backend generates for `kernel`."""
 
     def launch(self, launcher: Any, extent: int, chunk: int, block: bytes) -> None:
         """Run elements or rows ``0 .. extent`` in pieces of `chunk`, with the argument block of `kernel`."""

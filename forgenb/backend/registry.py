@@ -83,6 +83,15 @@ def get_backend(name: str | None = None):
     return _load(_SLOTS[name])
 
 
+def compiled() -> list:
+    """Every launcher that this process loaded or compiled, in order, of all backends in use.
+
+    Each has ``name``, ``key``, ``seconds`` (what it took to get), ``cached`` (whether the store had it) and
+    ``text`` (its generated source).
+    """
+    return [launcher for slot in _SLOTS.values() if slot.backend for launcher in slot.backend.compiled()]
+
+
 @contextlib.contextmanager
 def use(name: str):
     """Create tensors on backend `name` inside a ``with`` block."""

@@ -67,6 +67,14 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<{self.form} kernel {self.name}>"
 
+    def source(self, backend: str = "cpu", dtype: str = "float32") -> str:
+        """What a backend generates from this kernel for one float type, as text."""
+        return _BACKENDS[0](backend).source(self, dtype)
+
+
+_BACKENDS: list[Callable] = []
+"""How `Kernel.source` finds a backend by name; `forgenb.backend` puts its function here."""
+
 
 def _parse(text: str) -> tuple[str, tuple[str, ...], str]:
     match = _ITEM.match(text)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from binder import machine, plainly, same_bits
+from support.binder import machine, plainly, same_bits
 
 from forgenb.kernel import elementary
 from forgenb.kernel.elementary import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tanh

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from binder import compiled, machine, plainly, same_bits
+from support.binder import compiled, machine, plainly, same_bits
 
 from forgenb.kernel import primitives
 from forgenb.kernel.primitives import (

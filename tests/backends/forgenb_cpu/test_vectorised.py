@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from assembly import features, packed_and_scalar
-from binder import compiled, mapped
+from support.assembly import features, packed_and_scalar
+from support.binder import compiled, mapped
 from numba import njit
 
 from forgenb.kernel import elementary
