@@ -146,6 +146,7 @@ class Trainer:
                 f"{steps}; give --steps more."
             )
         trainer._metrics = Metrics(folder.metrics, trainer.step)
+        folder.clean()
         if steps not in (None, folder.config.steps):
             trainer.folder = folder.with_steps(steps)
             trainer.config = trainer.folder.config

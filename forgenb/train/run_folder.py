@@ -76,7 +76,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: StrPath) -> "RunFolder":
-        """Read ``config.json`` and remove what a killed process left half-written.
+        """Read the ``config.json`` of a folder.
 
         Raises
         ------
@@ -102,11 +102,7 @@ class RunFolder:
         if not isinstance(digest, str) or not isinstance(characters, int):
             raise CheckpointError(f"{str(place)!r} is incomplete: it lacks the hash or length of the text.")
         config = TrainConfig.from_dict(about.get("config"), repr(str(place)))
-        folder = cls(Path(path), config, digest, characters)
-        for name in folder._leftovers():
-            with contextlib.suppress(OSError):
-                name.unlink()
-        return folder
+        return cls(Path(path), config, digest, characters)
 
     def with_steps(self, steps: int) -> "RunFolder":
         """The same folder with another number of steps, which is written down."""
@@ -120,12 +116,19 @@ class RunFolder:
         if not place.exists():
             write_whole(place, tokenizer.to_json().encode())
 
+    def clean(self) -> None:
+        """Remove what a killed process left half-written; nobody else may be writing."""
+        for file in self._leftovers():
+            with contextlib.suppress(OSError):
+                file.unlink()
+
     def discard(self, made: list[Path]) -> None:
         """Remove a run that could not begin, and those folders that were made for it."""
         names = ("config.json", "vocab.json", self.metrics.name, self.last.name, self.best.name)
-        for file in [*(self.path / name for name in names), *self._leftovers()]:
+        for file in (self.path / name for name in names):
             with contextlib.suppress(OSError):
                 file.unlink()
+        self.clean()
         for folder in made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
