@@ -56,11 +56,11 @@ def external(symbol: str):
     """A panel function that the linker finds by name, so that each is compiled once for all kernels."""
 
     @intrinsic
-    def call(typing, args, dims, slot, ndim, position, n, room):
-        signature = nt.int64(*(nt.int64,) * 7)
+    def call(typing, args, dims, slot, ndim, line, column, n, room):
+        signature = nt.int64(*(nt.int64,) * 8)
 
         def build(context, builder, signature, arguments):
-            kind = ir.FunctionType(INT64, [INT64] * 7)
+            kind = ir.FunctionType(INT64, [INT64] * 8)
             return builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), arguments)
 
         return signature, build

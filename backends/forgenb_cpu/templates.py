@@ -52,14 +52,16 @@ def _map(kernel: Kernel, real: str, storage: tuple[str, ...]) -> list[str]:
     lines += [f"ndim = load(args, {base}, int64)", f"limit = load(args, {base + 1}, int64)", f"dims = {base + 2}"]
     lines += ["width = load(args, dims + ndim - 1, int64)"]
     lines += [f"{operand.name}_room = room({dtype})" for operand, dtype in zip(kernel.operands, types, strict=True)]
-    loop = ["n = min(min(limit, end - position), width - position % width)"]
+    loop = ["line = position // width", "column = position - line * width"]
+    loop += ["n = min(min(limit, end - position), width - column)"]
     leaving = []
     for number, (operand, dtype, stored) in enumerate(zip(kernel.operands, types, storage, strict=True)):
-        place = f"args, dims, dims + ndim + {number} * (1 + ndim), ndim, position, n, {operand.name}_room"
-        loop.append(f"{operand.name}_panel = enter_{stored}_{dtype}({place})")
-        loop.append(f"{operand.name} = carray(pointer({operand.name}_panel, {dtype}), (n,))")
+        name = operand.name
+        place = f"args, dims, dims + ndim + {number} * (1 + ndim), ndim, line, column, n, {name}_room"
+        loop.append(f"{name}_panel = enter_{stored}_{dtype}({place})")
+        loop.append(f"{name} = carray(pointer({name}_panel, {dtype}), (n,))")
         if operand.writes:
-            leaving.append(f"leave_{stored}_{dtype}({place})")
+            leaving += [f"if {name}_panel == {name}_room:", f"    leave_{stored}_{dtype}({place})"]
     loop += _body_loop(kernel, types) + leaving + ["position += n"]
     return [*lines, "position = begin", "while position < end:", *("    " + line for line in loop)]
 
@@ -78,34 +80,48 @@ def _body_loop(kernel: Kernel, types: list[str]) -> list[str]:
 
 
 PANEL_TEXT = """\
-def launch(args, dims, slot, ndim, position, n, room):
-    offset = position * load(args, slot + 1, int64)
-    if ndim > 1:
-        offset, rest = int64(0), position
-        for back in range(ndim):
-            axis = ndim - 1 - back
-            extent = load(args, dims + axis, int64)
-            quotient = rest // extent
-            offset += (rest - quotient * extent) * load(args, slot + 1 + axis, int64)
-            rest = quotient
+def launch(args, dims, slot, ndim, line, column, n, room):
     stride = load(args, slot + ndim, int64)
+    offset = column * stride
+    for back in range(2, ndim):
+        extent = load(args, dims + ndim - back, int64)
+        quotient = line // extent
+        offset += (line - quotient * extent) * load(args, slot + 1 + ndim - back, int64)
+        line = quotient
+    if ndim > 1:
+        offset += line * load(args, slot + 1, int64)
     start = load(args, slot, int64) + offset * {size}
-    if stride == 1 and {same}:
+    if {same} and stride == 1:
         return start
-    stored = carray(pointer(start, {stored}), (1,))
-    panel = carray(pointer(room, {dtype}), (n,))
-    for k in range(uint64(n)):
-        {copy}
+    stored = pointer(start, {stored})
+    panel = pointer(room, {dtype})
+    {copies}
     return room
 """
 
+ENTER = """\
+if stride == 0:
+        value = to_panel(stored[0])
+        for k in range(n):
+            panel[k] = value
+    elif stride == 1:
+        for k in range(n):
+            panel[k] = to_panel(stored[k])
+    else:
+        for k in range(n):
+            panel[k] = to_panel(stored[k * stride])"""
+
+LEAVE = """\
+for k in range(n):
+        stored[k * stride] = to_storage(panel[k])"""
+
 
 def panel_text(action: str, stored: str, dtype: str, size: int) -> str:
-    """Source of ``enter`` (find or gather a panel) or ``leave`` (scatter it) for one pair of dtypes."""
-    there = "stored[int64(k) * stride]"
-    if action == "enter":
-        copy = f"panel[k] = to_panel({there})"
-    else:
-        copy = f"{there} = to_storage(panel[k])"
+    """Source of ``enter`` (find or gather a panel) or ``leave`` (scatter it) for one pair of dtypes.
+
+    `line` counts the rows of the innermost dimension and `column` the place in one, so that two
+    dimensions, the common case, need no division here.
+    """
     place = {"float16": "uint16"}.get(stored, stored)
-    return PANEL_TEXT.format(size=size, same=stored == dtype, stored=place, dtype=dtype, copy=copy)
+    copies = ENTER if action == "enter" else LEAVE
+    return PANEL_TEXT.format(size=size, same=stored == dtype, stored=place, dtype=dtype, copies=copies)

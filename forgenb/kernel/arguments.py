@@ -8,7 +8,7 @@ row      one size per symbol, scalars, then one address per operand
 =======  ===========================================================================================
 
 Scalars of kind ``real`` are float64 in the block, every other slot is int64. Strides count elements.
-`limit` bounds a panel of a map: all of it when every operand is contiguous, else `PANEL` elements.
+`limit` bounds a panel of a map: a whole row where every operand is used in place, else `PANEL` elements.
 
 This module imports the standard library and the declarations only.
 """

@@ -17,6 +17,7 @@ from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
 from ..tensor import Tensor, contiguous_strides, count, empty, from_array, tensor
+from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
 """Elements of a chunk: a constant, so that results never depend on the number of threads."""
@@ -80,8 +81,7 @@ def broadcast_shape(name: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[int
 
 @lru_cache(maxsize=4096)
 def _geometry(shape: tuple, layouts: tuple) -> tuple:
-    """Collapsed dims of a loop over `shape`, the strides of each (shape, strides) operand, and the limit."""
-    total = count(shape)
+    """Collapsed dims of a loop over `shape`, each operand's strides there, and whether all innermost ones are 1."""
     rows = []
     for own, strides in layouts:
         missing = len(shape) - len(own)
@@ -101,8 +101,7 @@ def _geometry(shape: tuple, layouts: tuple) -> tuple:
                 r.append(row[axis])
     if not dims:
         dims, kept = [1], [[1] for _ in layouts]
-    straight = len(dims) == 1 and all(r == [1] for r in kept)
-    return total, tuple(dims), tuple(tuple(r) for r in kept), total if straight else PANEL
+    return tuple(dims), tuple(tuple(r) for r in kept), all(r[-1] == 1 for r in kept)
 
 
 def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into: tuple | None = None, out_dtype=None):
@@ -143,15 +142,23 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     if into is None:
         into = tuple([empty(shape, fixed or out_dtype or dtype, first.backend) for fixed in plan.outputs])
     operands = [into[i] if written else inputs[i] for written, i in plan.order]
-    total, dims, strides, limit = _geometry(shape, tuple([(t.shape, t.strides) for t in operands]))
-    block: list = [*scalars, len(dims), limit, *dims]
+    dims, strides, straight = _geometry(shape, tuple([(t.shape, t.strides) for t in operands]))
+    compute = compute_dtype(dtype)
+    storage = tuple([NAMES[t.dtype] for t in operands])
+    in_place = straight and _stored_as_used(kernel, compute, storage)
+    block: list = [*scalars, len(dims), dims[-1] if in_place else PANEL, *dims]
     for operand, steps in zip(operands, strides, strict=True):
         block.append(operand.memory.address + operand.offset * operand.dtype.itemsize)
         block += steps
-    storage = tuple([NAMES[t.dtype] for t in operands])
     packed = map_block(kernel, len(dims)).pack(*block)
-    seam.launch(first.backend, kernel, NAMES[compute_dtype(dtype)], storage, total, CHUNK, packed)
+    seam.launch(first.backend, kernel, NAMES[compute], storage, count(shape), CHUNK, packed)
     return into[0] if len(into) == 1 else into
+
+
+@lru_cache(maxsize=4096)
+def _stored_as_used(kernel: Kernel, compute: np.dtype, storage: tuple[str, ...]) -> bool:
+    """Whether every operand is stored in the dtype that the body works in, so that no panel is converted."""
+    return all(NAMES[_FIXED.get(o.kind, compute)] == stored for o, stored in zip(kernel.operands, storage, strict=True))
 
 
 class _Plan(NamedTuple):
@@ -210,8 +217,10 @@ def contiguous(x: Tensor) -> Tensor:
 
 def copied(x: Tensor, dtype: np.dtype | None = None) -> Tensor:
     """A fresh row-major copy of `x`, in another dtype if asked for (off the tape)."""
-    from .movement import copy_kernel
-
+    if (dtype is None or dtype is x.dtype) and not x.contiguous and x.dtype.kind == "f" and x.dtype is not FLOAT16:
+        sizes = swapped_sizes(x.shape, x.strides)
+        if sizes is not None:
+            return copy_transposed(x, sizes)
     compute = result_dtype(x.dtype, dtype) if dtype is not None else x.dtype
     return run_map(copy_kernel, (x.detach(),), dtype=compute, out_dtype=dtype or x.dtype)
 
