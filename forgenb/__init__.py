@@ -1,9 +1,33 @@
 """forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on."""
 
-from . import errors, ops
+from . import data, errors, models, nn, ops, optim, random
 from .backend import backends, compiled, stats, use
+from .functional import custom_op, grad, value_and_grad
+from .random import seed
 from .tape import no_grad
+from .tape_table import Tape
 from .tensor import Parameter, Tensor, tensor
 
 __version__ = "0.1.0"
-__all__ = ["Parameter", "Tensor", "backends", "compiled", "errors", "no_grad", "ops", "stats", "tensor", "use"]
+__all__ = [
+    "Parameter",
+    "Tape",
+    "Tensor",
+    "backends",
+    "compiled",
+    "custom_op",
+    "data",
+    "errors",
+    "grad",
+    "models",
+    "nn",
+    "no_grad",
+    "ops",
+    "optim",
+    "random",
+    "seed",
+    "stats",
+    "tensor",
+    "use",
+    "value_and_grad",
+]

@@ -7,7 +7,8 @@ from pathlib import Path
 from forgenb.backend import use
 from forgenb.cli.common import Parser, say
 from forgenb.errors import ArgumentError, CheckpointError
-from forgenb.train import RunFolder, Sampler, build_model, generate, latest_run, load_checkpoint
+from forgenb.models import stream
+from forgenb.train import RunFolder, build_model, latest_run, load_checkpoint
 
 __all__ = ["add_to"]
 
@@ -37,7 +38,7 @@ def add_to(commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the prompt and what follows as it is found."""
-    sampler = Sampler(arguments.greedy, arguments.temperature, arguments.top_k, arguments.seed)
+    choice = _choice(arguments)
     path = Path(arguments.checkpoint) if arguments.checkpoint else _checkpoint_of(arguments.folder)
     checkpoint = load_checkpoint(path)
     tokenizer, config = checkpoint.tokenizer, checkpoint.config
@@ -45,12 +46,29 @@ def run(arguments: Namespace) -> int:
     with use(arguments.backend or config.backend):
         model = build_model(config, len(tokenizer))
         checkpoint.restore(path, model)
-        ids = generate(model, tokenizer.encode(prompt), arguments.tokens, config.context, sampler)
+        ids = stream(model, tokenizer.encode(prompt).tolist(), arguments.tokens, **choice)
         say(prompt, end="")
         for found in ids:
             say(tokenizer.decode([found]), end="")
     say("", stream=sys.stdout)
     return 0
+
+
+def _choice(arguments: Namespace) -> dict:
+    """How ids are chosen, checked before anything is read."""
+    wrong = []
+    if arguments.tokens < 0:
+        wrong.append(f"--tokens must be at least 0, got {arguments.tokens}")
+    if not 0 < arguments.temperature < float("inf"):
+        wrong.append(f"--temperature must be finite and above 0, got {arguments.temperature}")
+    if arguments.top_k is not None and arguments.top_k < 1:
+        wrong.append(f"--top-k must be at least 1, got {arguments.top_k}")
+    if not 0 <= arguments.seed < 2**63:
+        wrong.append(f"--seed must be from 0 to 2**63 - 1, got {arguments.seed}")
+    if wrong:
+        raise ArgumentError(f"Nothing can be generated: {'; '.join(wrong)}.")
+    names = ("greedy", "temperature", "top_k", "seed")
+    return {name: getattr(arguments, name) for name in names}
 
 
 def _checkpoint_of(folder: str | None) -> Path:

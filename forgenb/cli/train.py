@@ -141,14 +141,14 @@ def _train(trainer: Trainer, as_json: bool) -> int:
 
 def _sample(trainer: Trainer) -> None:
     from forgenb.backend import use
-    from forgenb.train import generate
+    from forgenb.models import generate
 
     tokenizer = trainer.corpus.tokenizer
     start = "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
     say("\nA sample of what it writes:")
     with use(trainer.config.backend):
-        ids = generate(trainer.model, tokenizer.encode(start), SAMPLE_TOKENS, trainer.config.context)
-        say(tokenizer.decode(list(ids)))
+        ids = generate(trainer.model, tokenizer.encode(start), SAMPLE_TOKENS, temperature=0.8, seed=1337)
+        say(tokenizer.decode(ids))
 
 
 def _display(trainer: Trainer, as_json: bool):

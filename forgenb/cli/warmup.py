@@ -95,9 +95,9 @@ def _run_large() -> None:
 
 
 def _run_training() -> None:
-    from forgenb.models import GPT, GPTConfig
+    from forgenb.models import GPT, GPTConfig, generate
     from forgenb.optim import AdamW
-    from forgenb.train import evaluate, generate
+    from forgenb.train import evaluate
 
     model = GPT(GPTConfig(vocab=5, context=8, layers=1, heads=2, width=16, dropout=0.1), seed=0)
     optimizer = AdamW(model.named_parameters(), lr=1e-3)
@@ -107,4 +107,4 @@ def _run_training() -> None:
     optimizer.step(clip_norm=1.0)
     optimizer.zero_grad()
     evaluate(model, ids, ids)
-    list(generate(model, ids[0], 2, 8))
+    generate(model, ids[0], 2)

@@ -1,6 +1,6 @@
 """Training a character-level GPT: its configuration, its folder with checkpoints, and the loop.
 
-`Trainer.start` and `Trainer.resume` give a run, whose `steps` trains it; `generate` writes text.
+`Trainer.start` and `Trainer.resume` give a run, whose `steps` trains it.
 """
 
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -10,20 +10,17 @@ from forgenb.train.evaluate import evaluate
 from forgenb.train.loop import DivergedError, StepReport, Trainer, build_model
 from forgenb.train.metrics import read_metrics
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
-from forgenb.train.sample import Sampler, generate
 
 __all__ = [
     "Checkpoint",
     "Corpus",
     "DivergedError",
     "RunFolder",
-    "Sampler",
     "StepReport",
     "TrainConfig",
     "Trainer",
     "build_model",
     "evaluate",
-    "generate",
     "latest_run",
     "load_checkpoint",
     "next_run",

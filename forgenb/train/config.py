@@ -1,6 +1,5 @@
 """What a training run is: every choice that decides its numbers, checked when it is made."""
 
-import json
 import math
 from dataclasses import asdict, dataclass, fields
 
@@ -109,6 +108,20 @@ class TrainConfig:
         if self.min_lr > self.lr:
             yield f"min_lr must not exceed lr, got {self.min_lr} and {self.lr}"
 
+    def rate(self, step: int) -> float:
+        r"""The learning rate of a step, counted from 0.
+
+        With the peak :math:`\eta`, the end :math:`\eta_{min}`, the warmup w and the number of steps T
+
+        .. math::
+            \eta_s = \eta\,\frac{s + 1}{w} \quad (s < w), \qquad
+            \eta_s = \eta_{min} + \frac{\eta - \eta_{min}}{2} \Bigl(1 + \cos \pi \frac{s - w}{T - w}\Bigr)
+        """
+        if step < self.warmup:
+            return self.lr * (step + 1) / self.warmup
+        done = (step - self.warmup) / (self.steps - self.warmup)
+        return self.min_lr + 0.5 * (self.lr - self.min_lr) * (1 + math.cos(math.pi * done))
+
     def to_dict(self) -> dict[str, object]:
         """The choices as JSON can hold them."""
         return {**asdict(self), "betas": list(self.betas)}
@@ -133,7 +146,3 @@ class TrainConfig:
             return cls(**{**values, "betas": tuple(betas) if isinstance(betas, list) else betas})
         except ArgumentError as error:
             raise CheckpointError(f"{where} is damaged. {error}") from error
-
-    def to_json(self) -> str:
-        """The choices as one JSON object."""
-        return json.dumps(self.to_dict())

@@ -5,11 +5,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+from forgenb import random
 from forgenb.backend import use
 from forgenb.data import batch
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
 from forgenb.models import GPT, GPTConfig
-from forgenb.optim import AdamW, warmup_cosine
+from forgenb.optim import AdamW
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
@@ -55,10 +56,8 @@ class StepReport:
 
 def build_model(config: TrainConfig, vocabulary: int) -> GPT:
     """The model of a run, with its initial values."""
-    shape = GPTConfig(
-        vocabulary, config.context, config.layers, config.heads, config.width, dropout=config.dropout
-    )
-    return GPT(shape, seed=config.seed)
+    c = config
+    return GPT(GPTConfig(vocabulary, c.context, c.layers, c.heads, c.width, c.dropout), seed=c.seed)
 
 
 class Trainer:
@@ -190,9 +189,10 @@ class Trainer:
     def _update(self) -> tuple[float, float, float]:
         """One step of the optimiser; returns its rate, its loss and its time."""
         c, began = self.config, time.perf_counter()
-        lr = warmup_cosine(self.step, c.steps, c.warmup, c.lr, c.min_lr)
+        lr = c.rate(self.step)
         inputs, targets = batch(self.corpus.train, c.context, c.batch, c.seed, self.step)
         self.model.train()
+        self.model.dropout_seed = _dropout_seed(c, self.step)
         loss = self.model.loss(inputs, targets)
         value = self._finite("loss", loss.item())
         loss.backward()
@@ -249,6 +249,11 @@ def _build(config: TrainConfig, corpus: Corpus):
     model = build_model(config, len(corpus.tokenizer))
     optimizer = AdamW(model.named_parameters(), lr=config.lr, betas=config.betas, weight_decay=config.decay)
     return model, optimizer
+
+
+def _dropout_seed(config: TrainConfig, step: int) -> int:
+    """The 32-bit seed of a step's masks, which depends on the seed and the step alone."""
+    return int(random.integers(random.generator(config.seed, "dropout", step), 2**32, 1)[0])
 
 
 def _changed_text(folder: RunFolder, corpus: Corpus) -> str:
