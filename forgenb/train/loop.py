@@ -100,7 +100,7 @@ class Trainer:
         corpus = prepare(config)
         with use(config.backend):
             model, optimizer = _build(config, corpus)
-        folder, made = RunFolder.create(out, config, corpus.sha256, corpus.characters)
+        folder = RunFolder.create(out, config, corpus.sha256, corpus.characters)
         trainer = cls(folder, corpus, model, optimizer)
         try:
             folder.write_vocabulary(corpus.tokenizer)
@@ -108,7 +108,7 @@ class Trainer:
             trainer.save()
         except BaseException:
             trainer.close()
-            folder.discard(made)
+            folder.discard()
             raise
         return trainer
 

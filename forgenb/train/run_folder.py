@@ -32,12 +32,15 @@ class RunFolder:
         The run's choices.
     text_sha256, characters
         Hash and length of the text, by which a resumed run knows that it still learns the same.
+    made
+        The folders that `create` had to make, the innermost first.
     """
 
     path: Path
     config: TrainConfig
     text_sha256: str
     characters: int
+    made: tuple[Path, ...] = ()
 
     @property
     def last(self) -> Path:
@@ -65,12 +68,11 @@ class RunFolder:
         CheckpointError
             The file cannot be written; nothing is left behind.
         """
-        folder = cls(Path(path), config, text_sha256, characters)
-        made = _make(folder.path)
+        folder = cls(Path(path), config, text_sha256, characters, _make(Path(path)))
         try:
             folder._write_config()
         except BaseException:
-            folder.discard(made)
+            folder.discard()
             raise
         return folder
 
@@ -122,14 +124,14 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 file.unlink()
 
-    def discard(self, made: list[Path]) -> None:
+    def discard(self) -> None:
         """Remove a run that could not begin, and those folders that were made for it."""
         names = ("config.json", "vocab.json", self.metrics.name, self.last.name, self.best.name)
         for file in (self.path / name for name in names):
             with contextlib.suppress(OSError):
                 file.unlink()
         self.clean()
-        for folder in made:
+        for folder in self.made:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
@@ -146,9 +148,9 @@ class RunFolder:
         write_whole(self.path / "config.json", (json.dumps(about, indent=2) + "\n").encode())
 
 
-def _make(path: Path) -> list[Path]:
+def _make(path: Path) -> tuple[Path, ...]:
     """Make an empty folder where there is none; returns the folders made, the innermost first."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    missing = tuple(folder for folder in (path, *path.parents) if not folder.exists())
     try:
         path.mkdir(parents=True, exist_ok=True)
         held = [entry.name for entry in path.iterdir() if not is_temporary(entry.name)]
