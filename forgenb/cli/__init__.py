@@ -52,6 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ForgeError as error:
         print(as_paragraph(f"forgenb {arguments.command}: {error}"), file=sys.stderr)
         return 1 if isinstance(error, ArithmeticError) else 2
+    except MemoryError:
+        print(f"forgenb {arguments.command}: not enough memory; choose smaller sizes.", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"forgenb {arguments.command}: interrupted.", file=sys.stderr)
         return 130

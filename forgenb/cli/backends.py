@@ -3,14 +3,14 @@
 from argparse import Namespace
 
 from forgenb.backend import backends
-from forgenb.cli.common import Parser, say, say_json
+from forgenb.cli.common import Commands, say, say_json
 
 __all__ = ["add_to"]
 
 
-def add_to(commands) -> None:
+def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    parser: Parser = commands.add_parser(
+    parser = commands.add_parser(
         "backends",
         help="list the backends that are installed",
         description="List the backends that are installed, without loading any.",

@@ -6,15 +6,19 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO, TypeAlias
 
-__all__ = ["Parser", "Stop", "as_paragraph", "catch_stop", "say", "say_json"]
+__all__ = ["Commands", "Parser", "Stop", "as_paragraph", "catch_stop", "say", "say_json"]
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""What each command adds itself to."""
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaint is one paragraph, without the list of all options."""
 
-    def __init__(self, *positional, **keywords):
+    def __init__(self, *positional: Any, **keywords: Any):
         keywords.setdefault("allow_abbrev", False)
         super().__init__(*positional, **keywords)
 
@@ -28,7 +32,7 @@ def as_paragraph(text: str) -> str:
     return " ".join(text.split())
 
 
-def say(text: str, end: str = "\n", stream=None) -> None:
+def say(text: str, end: str = "\n", stream: TextIO | None = None) -> None:
     """Print text of any characters, with escapes for those that the terminal's encoding has not."""
     stream = sys.stdout if stream is None else stream
     encoding = getattr(stream, "encoding", None) or "utf-8"
@@ -48,10 +52,10 @@ class Stop:
 
 @contextmanager
 def catch_stop() -> Iterator[Stop]:
-    """Turn the first interrupt or termination into a request, so that a step is finished; a second one ends."""
+    """Turn the first interrupt or termination into a request, so that a step is finished; a second ends."""
     stop = Stop()
 
-    def ask(number, frame):
+    def ask(number: int, frame: object) -> None:
         if stop.requested:
             raise KeyboardInterrupt
         stop.requested = True

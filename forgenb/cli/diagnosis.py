@@ -14,7 +14,19 @@ from forgenb.kernel.cache import cache_folder
 __all__ = ["diagnose", "problems"]
 
 PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "safetensors", "rich", "numba-cuda", "mkl", "mpi4py")
-FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512dq", "avx512vl", "neon", "sve")
+FEATURES = [
+    "sse4.2",
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "avx512f",
+    "avx512bw",
+    "avx512dq",
+    "avx512vl",
+    "neon",
+    "sve",
+]
 AVX2_CORES = ("haswell", "zen", "excavator")
 AVX512_CORES = ("skylakex", "cooperlake", "sapphirerapids")
 VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
@@ -35,7 +47,7 @@ def diagnose() -> dict:
         "blas": report,
         "cache": _cache(),
         "backends": backends(),
-        "environment": {n: v for n, v in sorted(os.environ.items()) if n in VARIABLES or n.startswith("FORGENB_")},
+        "environment": _environment(),
     }
     found["problems"] = [*failure, *problems(found)]
     return found
@@ -57,6 +69,11 @@ def _packages() -> Iterator[tuple[str, str]]:
             yield name, importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+
+
+def _environment() -> dict[str, str]:
+    names = sorted(name for name in os.environ if name in VARIABLES or name.startswith("FORGENB_"))
+    return {name: os.environ[name] for name in names}
 
 
 def _cpu() -> dict:
@@ -109,12 +126,12 @@ def _blas_problems(found: dict) -> Iterator[tuple[str, str]]:
     remedy = "unset OPENBLAS_CORETYPE" if chosen else "set OPENBLAS_CORETYPE"
     if "avx512f" in features and core.lower() not in AVX512_CORES:
         yield (
-            f"BLAS uses its {core} kernels on a processor with AVX-512; matrix products take up to twice as long.",
+            f"BLAS uses its {core} kernels on a processor with AVX-512; products take twice as long.",
             f"{remedy}, or set it to SkylakeX." if chosen else f"{remedy}=SkylakeX.",
         )
     elif "avx2" in features and core.lower() not in AVX2_CORES + AVX512_CORES:
         yield (
-            f"BLAS uses its {core} kernels on a processor with AVX2; matrix products take several times as long.",
+            f"BLAS uses its {core} kernels on a processor with AVX2; products take several times as long.",
             f"{remedy}, or set it to Haswell." if chosen else f"{remedy}=Haswell.",
         )
 
@@ -123,11 +140,11 @@ def _other_problems(found: dict) -> Iterator[tuple[str, str]]:
     cache, threads, cores = found["cache"], found["threads"], found["cpu"]["cores"]
     if not cache["writable"]:
         yield (
-            f"The kernel cache {cache['folder']} cannot be written, so every process compiles its kernels anew.",
+            f"The kernel cache {cache['folder']} cannot be written: every process compiles its kernels anew.",
             "name a folder that can be written in FORGENB_CACHE.",
         )
     if threads == 1 and cores > 1:
-        yield f"One thread is used on {cores} cores.", "unset FORGENB_THREADS, or set it to the number of cores."
+        yield f"One thread is used on {cores} cores.", f"unset FORGENB_THREADS, or set it to {cores}."
     if threads is not None and threads > cores:
         yield f"{threads} threads share {cores} cores.", f"set FORGENB_THREADS={cores}."
     if cores == 1:
@@ -136,4 +153,5 @@ def _other_problems(found: dict) -> Iterator[tuple[str, str]]:
         yield "NUMBA_DISABLE_JIT is set, so nothing is compiled.", "unset it."
     for row in found["backends"]:
         if row["state"].startswith("broken"):
-            yield f"The backend {row['name']!r} is {row['state']}", f"update or uninstall {row['distribution']}."
+            name, owner = row["name"], row["distribution"]
+            yield f"The backend {name!r} is {row['state']}", f"update or uninstall {owner}."

@@ -1,19 +1,20 @@
 """``forgenb doctor``: what runs where, what would be slow, and how to mend it."""
 
 from argparse import Namespace
+from collections.abc import Iterator
 
-from forgenb.cli.common import Parser, say_json
+from forgenb.cli.common import Commands, say_json
 from forgenb.cli.diagnosis import diagnose
 
 __all__ = ["add_to"]
 
 
-def add_to(commands) -> None:
+def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    parser: Parser = commands.add_parser(
+    parser = commands.add_parser(
         "doctor",
         help="look at the installation",
-        description="Show versions, processor, BLAS, threads, kernel cache and backends, and what would be slow.",
+        description="Show versions, processor, BLAS, threads, cache and backends, and what would be slow.",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -40,7 +41,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _lines(found: dict):
+def _lines(found: dict) -> Iterator[tuple[str, str]]:
     cpu, cache, blas = found["cpu"], found["cache"], found["blas"]
     yield "forgenb", f"{found['forgenb']} on Python {found['python']}, {found['platform']}"
     yield "packages", ", ".join(f"{name} {version}" for name, version in found["packages"].items())

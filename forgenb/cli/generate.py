@@ -5,7 +5,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from forgenb.backend import use
-from forgenb.cli.common import Parser, say
+from forgenb.cli.common import Commands, say
+from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models import stream
 from forgenb.train import RunFolder, build_model, latest_run, load_checkpoint
@@ -13,23 +14,26 @@ from forgenb.train import RunFolder, build_model, latest_run, load_checkpoint
 __all__ = ["add_to"]
 
 
-def add_to(commands) -> None:
+def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    parser: Parser = commands.add_parser(
+    parser = commands.add_parser(
         "generate",
         help="write text with a trained model",
         description="Continue a prompt with a trained model, character by character.",
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument(
-        "--run", dest="folder", metavar="DIR", help="a run; its best checkpoint is used (default the last of runs/)"
-    )
+    text = "a run; its best checkpoint is used (default the last of runs/)"
+    source.add_argument("--run", dest="folder", metavar="DIR", help=text)
     source.add_argument("--checkpoint", metavar="FILE", help="a checkpoint of a run")
     parser.add_argument("--prompt", metavar="TEXT", help="what to continue (default a new line)")
-    parser.add_argument("--tokens", type=int, default=200, metavar="N", help="characters to write (default 200)")
+    parser.add_argument(
+        "--tokens", type=int, default=200, metavar="N", help="how many characters (default 200)"
+    )
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--greedy", action="store_true", help="always the most likely character")
-    choice.add_argument("--temperature", type=float, default=0.8, metavar="T", help="below 1 bolder (default 0.8)")
+    choice.add_argument(
+        "--temperature", type=float, default=0.8, metavar="T", help="wilder above 1 (default 0.8)"
+    )
     parser.add_argument("--top-k", type=int, metavar="K", help="draw among the K most likely characters")
     parser.add_argument("--seed", type=int, default=1337, metavar="N", help="of the draws (default 1337)")
     parser.add_argument("--backend", metavar="NAME", help="where it runs (default that of the run)")
@@ -82,7 +86,7 @@ def _checkpoint_of(folder: str | None) -> Path:
     )
 
 
-def _prompt(text: str | None, tokenizer) -> str:
+def _prompt(text: str | None, tokenizer: CharTokenizer) -> str:
     if text is None:
         return "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
     if not text:

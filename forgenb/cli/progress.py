@@ -1,11 +1,12 @@
-"""How a training is shown: a bar in a terminal, lines elsewhere."""
+"""How a training is shown: a bar in a terminal, lines elsewhere, or JSON."""
 
 import time
+from dataclasses import asdict
 
-from forgenb.cli.common import say
+from forgenb.cli.common import say, say_json
 from forgenb.train import StepReport, Trainer
 
-__all__ = ["Bar", "Lines"]
+__all__ = ["Bar", "JsonLines", "Lines"]
 
 QUIET = 10.0
 """Seconds after which a line is printed in any case."""
@@ -35,7 +36,7 @@ class Lines:
         say(headline(self.trainer))
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
     def show(self, report: StepReport) -> None:
@@ -65,20 +66,22 @@ class Bar:
             TextColumn("step"),
             MofNCompleteColumn(),
             BarColumn(),
-            TextColumn("loss {task.fields[loss]}  validation {task.fields[validation]}  {task.fields[rate]} tokens/s"),
+            TextColumn("loss {task.fields[loss]}  validation {task.fields[validation]}"),
+            TextColumn("{task.fields[rate]} tokens/s"),
             TimeRemainingColumn(),
             console=self.console,
         )
 
     def __enter__(self) -> "Bar":
         self.console.print(headline(self.trainer))
+        done, steps = self.trainer.step, self.trainer.config.steps
         self.task = self.progress.add_task(
-            "train", total=self.trainer.config.steps, completed=self.trainer.step, loss="-", validation="-", rate="-"
+            "train", total=steps, completed=done, loss="-", validation="-", rate="-"
         )
         self.progress.start()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.progress.stop()
 
     def show(self, report: StepReport) -> None:
@@ -93,3 +96,17 @@ class Bar:
             validation=self.validation,
             rate=f"{self.rate:,.0f}",
         )
+
+
+class JsonLines:
+    """One object a step."""
+
+    def __enter__(self) -> "JsonLines":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def show(self, report: StepReport) -> None:
+        """Print the figures of one step."""
+        say_json(asdict(report))

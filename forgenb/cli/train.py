@@ -3,11 +3,12 @@
 import os
 import sys
 from argparse import Namespace
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 
 from forgenb.backend import get_backend
-from forgenb.cli.common import Parser, catch_stop, say, say_json
+from forgenb.cli.common import Commands, catch_stop, say
+from forgenb.cli.progress import Bar, JsonLines, Lines
 from forgenb.errors import ArgumentError
 from forgenb.train import RunFolder, TrainConfig, Trainer, next_run
 
@@ -35,12 +36,12 @@ OPTIONS = {
 }
 
 
-def add_to(commands) -> None:
+def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    parser: Parser = commands.add_parser(
+    parser = commands.add_parser(
         "train",
         help="train a character-level GPT",
-        description="Train a character-level GPT on a text. A run is a folder with its choices, its curve and its "
+        description="Train a character-level GPT on a text. A run is a folder with its choices, curve and "
         "checkpoints; it can be interrupted at any moment and resumed with the same result.",
     )
     defaults = TrainConfig()
@@ -48,11 +49,11 @@ def add_to(commands) -> None:
         default = getattr(defaults, name)
         text += f" (default {default})" if default is not None else ""
         parser.add_argument(_flag(name), type=kind, metavar=shown, help=text)
-    parser.add_argument("--out", metavar="DIR", help="a new or empty folder for the run (default runs/1, runs/2, ...)")
-    parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder, with its own options")
+    parser.add_argument("--out", metavar="DIR", help="a new folder for the run (default runs/1, runs/2, ...)")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
     parser.add_argument("--eager", action="store_true", help="op by op, which is the only mode so far")
-    parser.add_argument("--threads", type=int, metavar="N", help="threads of the CPU; results do not depend on it")
-    parser.add_argument("--json", action="store_true", help="print one JSON object a step, and nothing else")
+    parser.add_argument("--threads", type=int, metavar="N", help="of the CPU; results do not depend on it")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a step")
     parser.set_defaults(run=run)
 
 
@@ -101,8 +102,8 @@ def _check_resume(arguments: Namespace, given: dict) -> None:
         against.append(f"--out {arguments.out} (the run goes on in its own folder)")
     if against:
         raise ArgumentError(
-            f"The run in {arguments.resume!r} goes on with its own options, which contradict {', '.join(against)}: "
-            "leave these out, or train anew without --resume."
+            f"The run in {arguments.resume!r} goes on with its own options, which contradict "
+            f"{', '.join(against)}: leave these out, or train anew without --resume."
         )
     if "steps" in given:
         TrainConfig(steps=given["steps"])
@@ -147,31 +148,13 @@ def _sample(trainer: Trainer) -> None:
     start = "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
     say("\nA sample of what it writes:")
     with use(trainer.config.backend):
-        ids = generate(trainer.model, tokenizer.encode(start), SAMPLE_TOKENS, temperature=0.8, seed=1337)
+        ids = generate(
+            trainer.model, tokenizer.encode(start).tolist(), SAMPLE_TOKENS, temperature=0.8, seed=1337
+        )
         say(tokenizer.decode(ids))
 
 
-def _display(trainer: Trainer, as_json: bool):
+def _display(trainer: Trainer, as_json: bool) -> Bar | Lines | JsonLines:
     if as_json:
         return JsonLines()
-    if sys.stdout.isatty():
-        from forgenb.cli.progress import Bar
-
-        return Bar(trainer)
-    from forgenb.cli.progress import Lines
-
-    return Lines(trainer)
-
-
-class JsonLines:
-    """One object a step."""
-
-    def __enter__(self) -> "JsonLines":
-        return self
-
-    def __exit__(self, *error) -> None:
-        pass
-
-    def show(self, report) -> None:
-        """Print the figures of one step."""
-        say_json(asdict(report))
+    return Bar(trainer) if sys.stdout.isatty() else Lines(trainer)

@@ -4,12 +4,13 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 import forgenb as fnb
 from forgenb.backend import get_backend, use
-from forgenb.cli.common import Parser, say, say_json
+from forgenb.cli.common import Commands, say, say_json
 from forgenb.kernel.cache import cache_folder
 from forgenb.ops.table import TABLE, Op
 
@@ -20,9 +21,9 @@ LARGE = 200_000
 """Elements of a launch that is split over threads."""
 
 
-def add_to(commands) -> None:
+def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    parser: Parser = commands.add_parser(
+    parser = commands.add_parser(
         "warmup",
         help="compile all kernels now",
         description="Compile what training and every op need, so that no later run waits for it.",
@@ -46,7 +47,8 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         say_json({"kernels": len(kernels), "compiled": fresh, "seconds": seconds, "cache": cache_folder()})
     else:
-        say(f"{len(kernels)} kernels are ready, {fresh} compiled now, in {seconds:.1f} s; kept in {cache_folder()}")
+        say(f"{len(kernels)} kernels are ready, {fresh} compiled now, in {seconds:.1f} s; kept in:")
+        say(cache_folder())
     return 0
 
 
@@ -82,7 +84,7 @@ def _run_op(row: Op, dtype: str) -> None:
                 out.backward(fnb.tensor(np.ones(out.shape, out.dtype)), retain_graph=True)
 
 
-def _operand(array, dtype: str, tracked: bool):
+def _operand(array: Any, dtype: str, tracked: bool) -> Any:
     if not isinstance(array, np.ndarray):
         return array
     real = array.dtype.kind == "f"
@@ -91,7 +93,7 @@ def _operand(array, dtype: str, tracked: bool):
 
 def _run_large() -> None:
     x = fnb.tensor(np.ones(LARGE, np.float32))
-    fnb.ops.add(x, x)
+    TABLE["add"].function(x, x)
 
 
 def _run_training() -> None:

@@ -1,4 +1,4 @@
-"""One file from which training goes on, or text is generated: parameters, optimiser state and what they mean."""
+"""One file from which training goes on or text is generated."""
 
 import json
 import os
@@ -9,6 +9,8 @@ import numpy as np
 
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
+from forgenb.nn import Module
+from forgenb.optim import Optimizer
 from forgenb.train.config import TrainConfig
 from forgenb.train.files import StrPath, read_arrays, write_arrays
 
@@ -50,7 +52,7 @@ class Checkpoint:
     model: Mapping[str, np.ndarray]
     optimizer: Mapping[str, np.ndarray] = field(default_factory=dict)
 
-    def restore(self, path: StrPath, model, optimizer=None) -> None:
+    def restore(self, path: StrPath, model: Module, optimizer: Optimizer | None = None) -> None:
         """Put the state into a model and an optimiser of the same shapes.
 
         Raises
@@ -102,8 +104,8 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
     place = os.fspath(path)
     if KEY not in metadata:
         raise CheckpointError(
-            f"{place!r} is a safetensors file but no checkpoint of a training run: it lacks the metadata {KEY!r}. "
-            "forgenb.load reads its tensors."
+            f"{place!r} is a safetensors file but no checkpoint of a training run: it lacks the "
+            f"metadata {KEY!r}. forgenb.load reads its tensors."
         )
     about = _parsed(place, metadata[KEY])
     model = _under("model.", arrays)
@@ -126,7 +128,7 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
 
 
 def _parsed(place: str, text: str) -> dict:
-    kinds = {
+    kinds: dict[str, type | tuple[type, ...]] = {
         "config": dict,
         "characters": str,
         "text_sha256": str,
@@ -137,16 +139,17 @@ def _parsed(place: str, text: str) -> dict:
     try:
         about = json.loads(text)
     except json.JSONDecodeError as error:
-        raise CheckpointError(f"The checkpoint {place!r} is damaged: its metadata is no JSON ({error}).") from error
+        raise CheckpointError(f"The checkpoint {place!r} is damaged: its metadata: {error}.") from error
     version = about.get("format") if isinstance(about, dict) else None
     if version != FORMAT:
         raise CheckpointError(
-            f"The checkpoint {place!r} has format {version!r}, this forgenb reads {FORMAT}; use the version of "
-            "forgenb that wrote it."
+            f"The checkpoint {place!r} has format {version!r}, this forgenb reads {FORMAT}; use the version "
+            "of forgenb that wrote it."
         )
     wrong = [name for name, kind in kinds.items() if not isinstance(about.get(name, ...), kind)]
     if wrong:
-        raise CheckpointError(f"The checkpoint {place!r} is incomplete: its metadata lacks {', '.join(wrong)}.")
+        lacking = ", ".join(wrong)
+        raise CheckpointError(f"The checkpoint {place!r} is incomplete: its metadata lacks {lacking}.")
     return about
 
 

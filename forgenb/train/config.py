@@ -1,6 +1,7 @@
 """What a training run is: every choice that decides its numbers, checked when it is made."""
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 
 from forgenb.errors import ArgumentError, CheckpointError
@@ -8,6 +9,13 @@ from forgenb.errors import ArgumentError, CheckpointError
 __all__ = ["TrainConfig"]
 
 _WHOLE = ("steps", "layers", "heads", "width", "context", "batch", "eval_every")
+_REAL: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "lr": ("above 0", lambda x: x > 0),
+    "min_lr": ("of at least 0", lambda x: x >= 0),
+    "dropout": ("of at least 0 and below 1", lambda x: 0 <= x < 1),
+    "decay": ("of at least 0", lambda x: x >= 0),
+    "clip": ("above 0", lambda x: x > 0),
+}
 
 
 @dataclass(frozen=True)
@@ -65,11 +73,7 @@ class TrainConfig:
         wrong = [
             *self._whole(_WHOLE, 1),
             *self._whole(("warmup", "seed"), 0),
-            *self._real("lr", above=0),
-            *self._real("min_lr", least=0),
-            *self._real("dropout", least=0, below=1),
-            *self._real("decay", least=0),
-            *self._real("clip", above=0),
+            *self._real(),
             *self._texts(),
         ]
         if not wrong:
@@ -77,32 +81,30 @@ class TrainConfig:
         if wrong:
             raise ArgumentError(f"This run cannot be trained: {'; '.join(wrong)}.")
 
-    def _whole(self, names, least: int):
+    def _whole(self, names: tuple[str, ...], least: int) -> Iterator[str]:
         for name in names:
             value = getattr(self, name)
             if type(value) is not int or not least <= value < 2**63:
                 yield f"{name} must be a whole number of at least {least}, got {value!r}"
 
-    def _real(self, name: str, above: float = -math.inf, least: float = -math.inf, below: float = math.inf):
-        value = getattr(self, name)
-        number = type(value) in (int, float)
-        if not number or not (above < value < below and value >= least):
-            bounds = [f"above {above}"] * (above > -math.inf) + [f"at least {least}"] * (least > -math.inf)
-            bounds += [f"below {below}" if below < math.inf else "finite"]
-            yield f"{name} must be {' and '.join(bounds)}, got {value!r}"
+    def _real(self) -> Iterator[str]:
+        for name, (words, fits) in _REAL.items():
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not math.isfinite(value) or not fits(value):
+                yield f"{name} must be a number {words}, got {value!r}"
 
-    def _texts(self):
+    def _texts(self) -> Iterator[str]:
         if self.data is not None and (not isinstance(self.data, str) or not self.data):
             yield f"data must be the name of a file, got {self.data!r}"
         if not isinstance(self.backend, str) or not self.backend:
             yield f"backend must be a name, got {self.backend!r}"
 
-    def _betas(self):
+    def _betas(self) -> Iterator[str]:
         two = isinstance(self.betas, tuple) and len(self.betas) == 2
         if not two or not all(type(beta) in (int, float) and 0 <= beta < 1 for beta in self.betas):
             yield f"betas must be two numbers from 0 up to but not including 1, got {self.betas!r}"
 
-    def _pairs(self):
+    def _pairs(self) -> Iterator[str]:
         if self.width % self.heads:
             yield f"heads must divide width, got {self.heads} heads and width {self.width}"
         if self.min_lr > self.lr:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from forgenb.models import GPT
 from forgenb.tape import no_grad
 
 __all__ = ["evaluate"]
@@ -10,7 +11,7 @@ WINDOWS = 64
 """Windows in one forward pass."""
 
 
-def evaluate(model, inputs: np.ndarray, targets: np.ndarray) -> float:
+def evaluate(model: GPT, inputs: np.ndarray, targets: np.ndarray) -> float:
     r"""Mean cross entropy in nats over all windows, with nothing recorded and dropout off.
 
     .. math:: \frac{1}{w t} \sum_{i, j} -\log p(\text{targets}_{ij} \mid \text{inputs}_{i, 0..j})
@@ -22,7 +23,7 @@ def evaluate(model, inputs: np.ndarray, targets: np.ndarray) -> float:
     inputs, targets
         ``(w, t)`` int64, as `forgenb.data.windows` gives them.
     """
-    total, before = 0.0, getattr(model, "training", True)
+    total, before = 0.0, model.training
     model.eval()
     try:
         with no_grad():

@@ -20,9 +20,10 @@ from forgenb.tensor import Tensor, from_array
 __all__ = ["is_temporary", "load", "read_arrays", "save", "write_arrays", "write_whole"]
 
 StrPath = str | os.PathLike[str]
+Text = Mapping[str, str]
 
 
-def save(path: StrPath, tensors: Mapping[str, Tensor | ArrayLike], metadata: Mapping[str, str] | None = None) -> None:
+def save(path: StrPath, tensors: Mapping[str, Tensor | ArrayLike], metadata: Text | None = None) -> None:
     """Write named tensors to one safetensors file, whole or not at all.
 
     Parameters
@@ -63,7 +64,7 @@ def load(path: StrPath, backend: str | None = None) -> dict[str, Tensor]:
     return {name: from_array(array, target) for name, array in arrays.items()}
 
 
-def write_arrays(path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str] | None = None) -> None:
+def write_arrays(path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Text | None = None) -> None:
     """`save` for host arrays alone."""
     from safetensors.numpy import save as encode
 
@@ -90,8 +91,8 @@ def read_arrays(path: StrPath) -> tuple[dict[str, NDArray], dict[str, str]]:
         raise CheckpointError(f"The checkpoint {place!r} cannot be read: {reason(error)}.") from error
     except (SafetensorError, TypeError, AttributeError) as error:
         raise CheckpointError(
-            f"{place!r} is not a complete safetensors file ({error}): it is truncated or was made by something "
-            "else; use another checkpoint."
+            f"{place!r} is not a complete safetensors file ({error}): it is truncated or was made by "
+            "something else; use another checkpoint."
         ) from error
     for name, array in arrays.items():
         if array.dtype not in ORDER:
@@ -126,8 +127,8 @@ def write_whole(path: StrPath, data: bytes) -> None:
         sync_folder(target.parent)
     except OSError as error:
         raise CheckpointError(
-            f"{os.fspath(path)!r} cannot be written: {reason(error)}. What was there before is unchanged; make "
-            "room or choose another place."
+            f"{os.fspath(path)!r} cannot be written: {reason(error)}. What was there before is unchanged; "
+            "make room or choose another place."
         ) from error
 
 

@@ -5,12 +5,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from forgenb import random
 from forgenb.backend import use
 from forgenb.data import batch
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
 from forgenb.models import GPT, GPTConfig
-from forgenb.optim import AdamW
+from forgenb.optim import AdamW, Optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
@@ -78,7 +80,7 @@ class Trainer:
     interrupted and resumed gives the bits of one that was not.
     """
 
-    def __init__(self, folder: RunFolder, corpus: Corpus, model, optimizer):
+    def __init__(self, folder: RunFolder, corpus: Corpus, model: GPT, optimizer: Optimizer):
         self.folder, self.corpus, self.model, self.optimizer = folder, corpus, model, optimizer
         self.config = folder.config
         self.step = 0
@@ -141,8 +143,8 @@ class Trainer:
             trainer._restore(load_checkpoint(folder.last))
         if steps is not None and steps < trainer.step:
             raise ArgumentError(
-                f"The run in {str(folder.path)!r} has done {trainer.step} steps already, so it cannot end after "
-                f"{steps}; give --steps more."
+                f"The run in {str(folder.path)!r} has done {trainer.step} steps already, so it cannot end "
+                f"after {steps}; give --steps more."
             )
         trainer._metrics = Metrics(folder.metrics, trainer.step)
         folder.clean()
@@ -197,7 +199,7 @@ class Trainer:
         value = self._finite("loss", loss.item())
         loss.backward()
         self.optimizer.lr = lr
-        self._finite("gradient norm", self.optimizer.step(clip_norm=c.clip))
+        self._finite("gradient norm", self.optimizer.step(clip_norm=c.clip) or 0.0)
         self.optimizer.zero_grad()
         return lr, value, time.perf_counter() - began
 
@@ -223,7 +225,7 @@ class Trainer:
             save_checkpoint(self.folder.best, self._checkpoint({}))
         self.save()
 
-    def _checkpoint(self, optimizer_state) -> Checkpoint:
+    def _checkpoint(self, optimizer_state: dict[str, np.ndarray]) -> Checkpoint:
         return Checkpoint(
             self.config,
             self.corpus.tokenizer,
@@ -238,14 +240,14 @@ class Trainer:
     def _restore(self, checkpoint: Checkpoint) -> None:
         if checkpoint.text_sha256 != self.folder.text_sha256:
             raise CheckpointError(
-                f"{str(self.folder.last)!r} belongs to another run: it learned another text than the one that "
-                "config.json names."
+                f"{str(self.folder.last)!r} belongs to another run: it learned another text than the one "
+                "that config.json names."
             )
         checkpoint.restore(self.folder.last, self.model, self.optimizer)
         self.step, self.best_val, self.seconds = checkpoint.step, checkpoint.best_val, checkpoint.seconds
 
 
-def _build(config: TrainConfig, corpus: Corpus):
+def _build(config: TrainConfig, corpus: Corpus) -> tuple[GPT, Optimizer]:
     model = build_model(config, len(corpus.tokenizer))
     optimizer = AdamW(model.named_parameters(), lr=config.lr, betas=config.betas, weight_decay=config.decay)
     return model, optimizer
@@ -259,7 +261,7 @@ def _dropout_seed(config: TrainConfig, step: int) -> int:
 def _changed_text(folder: RunFolder, corpus: Corpus) -> str:
     name = "that this Python carries" if folder.config.data is None else repr(folder.config.data)
     return (
-        f"The text {name} has changed since the run in {str(folder.path)!r} began: it has {corpus.characters} "
-        f"characters and hash {corpus.sha256[:12]}, and had {folder.characters} and {folder.text_sha256[:12]}. "
-        "Resume with the same text, or train anew."
+        f"The text {name} has changed since the run in {str(folder.path)!r} began: it has "
+        f"{corpus.characters} characters and hash {corpus.sha256[:12]}, and had {folder.characters} and "
+        f"{folder.text_sha256[:12]}. Resume with the same text, or train anew."
     )

@@ -71,8 +71,8 @@ class Metrics:
 
     def _failed(self, error: OSError) -> CheckpointError:
         return CheckpointError(
-            f"{str(self.path)!r} cannot be written: {reason(error)}. The last checkpoint is whole; make room and "
-            "resume from it."
+            f"{str(self.path)!r} cannot be written: {reason(error)}. The last checkpoint is whole; make room "
+            "and resume from it."
         )
 
 
@@ -105,7 +105,7 @@ def _lock(handle: int, path: Path) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise ArgumentError(
-            f"The run in {str(path.parent)!r} is still being trained by another process; wait for it or stop it."
+            f"The run in {str(path.parent)!r} is being trained by another process; wait for it or stop it."
         ) from error
     except OSError:
         return  # a network folder without locks

@@ -90,8 +90,8 @@ class RunFolder:
             about = json.loads(place.read_bytes())
         except FileNotFoundError as error:
             raise CheckpointError(
-                f"{os.fspath(path)!r} holds no run: there is no config.json in it. Give the folder that a training "
-                "printed, or start one with --out."
+                f"{os.fspath(path)!r} holds no run: there is no config.json in it. Give the folder that a "
+                "training printed, or start one with --out."
             ) from error
         except OSError as error:
             raise CheckpointError(f"{str(place)!r} cannot be read: {reason(error)}.") from error
@@ -162,8 +162,8 @@ def _make(path: Path) -> tuple[Path, ...]:
         ) from error
     if held:
         raise ArgumentError(
-            f"The run folder {str(path)!r} is not empty (it holds {sorted(held)[0]!r}), and nothing is overwritten: "
-            "choose another with --out, or go on with that run by --resume."
+            f"The run folder {str(path)!r} is not empty (it holds {min(held)!r}), and nothing is "
+            "overwritten: choose another with --out, or go on with that run by --resume."
         )
     return missing
 
