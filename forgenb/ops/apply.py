@@ -6,7 +6,7 @@ operands of any strides; `run_rows` launches a row program on contiguous operand
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from numbers import Number
 from typing import NamedTuple
 
@@ -176,7 +176,7 @@ class _Plan(NamedTuple):
     outputs: tuple[np.dtype | None, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _plan(kernel: Kernel) -> _Plan:
     read = [o.name for o in kernel.operands if o.reads]
     order = tuple(
