@@ -131,7 +131,8 @@ class _Check:
     def slope(self, high: list[np.ndarray], low: list[np.ndarray], step: float) -> float:
         """Difference first, then the sum: outputs that do not move cost no digits."""
         with np.errstate(all="ignore"):
-            terms = (np.sum((a - b) * w) for a, b, w in zip(high, low, self.cotangents, strict=True))
+            moves = (np.where(a == b, 0.0, a - b) for a, b in zip(high, low, strict=True))
+            terms = (np.sum(move * w) for move, w in zip(moves, self.cotangents, strict=True))
             return float(sum(terms)) / step
 
     def differences(self, number: int, entry: tuple[int, ...]) -> tuple[float, float, float]:

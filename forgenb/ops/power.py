@@ -129,7 +129,8 @@ def pow_number_grad(x, dout, exponent: float) -> Tensor:
     number = float(exponent)
 
     def backward(g):
-        return scale(pow_number_grad(x, mul(g, dout), number - 1.0), number), pow_number_grad(x, g, number)
+        steeper = number - 1.0 if number else 0.0
+        return scale(pow_number_grad(x, mul(g, dout), steeper), number), pow_number_grad(x, g, number)
 
     return record(run_map(pow_number_grad_kernel, (x, dout), (number,)), (x, dout), backward)
 

@@ -1,0 +1,255 @@
+"""Values at ties, kinks, zeros, infinities and NaN, and other conventions that users rely on."""
+
+import numpy as np
+import pytest
+
+import forgenb as fnb
+from forgenb import ops
+from forgenb.errors import ArgumentError, ShapeError
+
+nan, inf = np.nan, np.inf
+
+
+def leaf(*values):
+    return fnb.tensor(np.array(values if len(values) > 1 else values[0], np.float64), requires_grad=True)
+
+
+def gradients(f, *leaves):
+    out = f(*leaves)
+    out.backward(fnb.tensor(np.ones(out.shape, out.dtype)))
+    return [t.grad.tolist() for t in leaves]
+
+
+def test_a_shared_node_is_counted_once_for_each_path():
+    a = leaf(1.0)
+    b = a + a
+    (b + b).backward()
+    assert a.grad.item() == 4
+
+
+def test_mean_and_max_are_tracked():
+    t = leaf(1.0, 2.0, 3.0)
+    (t * t).mean().backward()
+    np.testing.assert_allclose(t.grad.numpy(), [2 / 3, 4 / 3, 2], rtol=1e-15)
+    assert gradients(lambda x: x.max(), leaf(1.0, 3.0, 2.0)) == [[0, 1, 0]]
+
+
+def test_a_base_has_its_whole_gradient_though_a_view_of_it_exists():
+    base = leaf(1.0, 2.0, 3.0)
+    view = base[:2]
+    (base**2).sum().backward()
+    assert base.grad.tolist() == [2, 4, 6]
+    assert view.grad is None
+
+
+def test_gradients_of_a_sum_share_no_memory():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    (x + y).backward(fnb.tensor(np.ones(2)))
+    x.grad.add_in_place(x.grad)
+    assert (x.grad.tolist(), y.grad.tolist()) == ([2, 2], [1, 1])
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_augmented_assignment_binds_a_new_tensor(requires_grad):
+    def f(x):
+        y = x
+        y += 1
+        return (y * x).sum()
+
+    x = fnb.tensor([1.0, 1.0, 1.0], requires_grad=requires_grad)
+    assert f(x).item() == 6
+    assert x.tolist() == [1, 1, 1]
+
+
+def test_broadcast_operands_get_summed_gradients():
+    x, y = fnb.tensor(np.ones((2, 1)), requires_grad=True), fnb.tensor(np.ones((1, 3)), requires_grad=True)
+    assert gradients(ops.add, x, y) == [[[3], [3]], [[2, 2, 2]]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_gradient_of_a_number_without_dimensions_is_one_too(dtype):
+    scale = fnb.tensor(2.0, dtype=dtype, requires_grad=True)
+    (fnb.tensor(np.ones((2, 3), dtype)) * scale).sum().backward()
+    assert scale.grad.shape == ()
+    assert scale.grad.dtype.name == dtype
+    assert scale.grad.item() == 6
+
+
+def test_reductions_of_nothing():
+    empty = fnb.tensor(np.zeros((0,)))
+    assert empty.sum().item() == 0
+    assert np.isnan(empty.mean().item())
+    for name in ("max", "min", "argmax", "argmin"):
+        with pytest.raises(ArgumentError, match=f"{name} of shape \\(0,\\)"):
+            getattr(empty, name)()
+        with pytest.raises(ValueError, match="check for size 0"):
+            getattr(fnb.tensor(np.zeros((3, 0))), name)(axis=1)
+        assert getattr(fnb.tensor(np.zeros((3, 0))), name)(axis=0).shape == (0,)
+
+
+@pytest.mark.parametrize("f", [ops.maximum, ops.minimum])
+def test_a_tie_halves_the_gradient_whatever_the_order(f):
+    assert gradients(f, leaf(1.0), leaf(1.0)) == [0.5, 0.5]
+    assert gradients(lambda a, b: f(b, a), leaf(1.0), leaf(1.0)) == [0.5, 0.5]
+
+
+def test_which_operand_gets_the_gradient():
+    assert gradients(ops.maximum, leaf(1.0, 2.0), leaf(3.0, -1.0)) == [[0, 1], [1, 0]]
+    assert gradients(ops.minimum, leaf(1.0, 2.0), leaf(3.0, -1.0)) == [[1, 0], [0, 1]]
+    assert gradients(ops.maximum, leaf(nan, 2.0), leaf(3.0, nan)) == [[1, 1], [1, 1]]
+
+
+def test_equal_extrema_share_the_gradient():
+    x = fnb.tensor(np.array([[3.0, 1.0, 3.0], [0.0, 0.0, 0.0]]), requires_grad=True)
+    assert gradients(lambda t: t.max(axis=1), x) == [[[0.5, 0, 0.5], [1 / 3, 1 / 3, 1 / 3]]]
+    assert gradients(lambda t: t.min(axis=1), fnb.tensor(x.numpy(), requires_grad=True))[0][0] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_nan_is_kept(dtype):
+    x = fnb.tensor(np.array([nan, -1.0, 2.0], dtype))
+    one = fnb.tensor(np.array([1.0, nan, 1.0], dtype))
+    np.testing.assert_array_equal(ops.relu(x).numpy(), [nan, 0, 2])
+    np.testing.assert_array_equal(ops.clip(x, 0, 1).numpy(), [nan, 0, 1])
+    np.testing.assert_array_equal(ops.maximum(x, one).numpy(), [nan, nan, 2])
+    np.testing.assert_array_equal(ops.minimum(one, x).numpy(), [nan, nan, 1])
+    for f in (ops.exp, ops.log, ops.sqrt, ops.tanh, ops.sigmoid, ops.abs, ops.square, ops.max, ops.min):
+        assert np.isnan(f(x).numpy().flat[0])
+
+
+@pytest.mark.parametrize("place", [0, 1, 600, 1023, 1024, 2499])
+@pytest.mark.parametrize("shape", [(2500,), (2500, 3)])
+def test_nan_wins_a_maximum_wherever_it_stands(place, shape):
+    x = np.random.default_rng(0).uniform(-1, 1, shape)
+    x[place] = nan
+    for f in (ops.max, ops.min):
+        assert np.isnan(f(fnb.tensor(x), axis=0).numpy()).all()
+    for f in (ops.argmax, ops.argmin):
+        assert (f(fnb.tensor(x), axis=0).numpy() == place).all()
+
+
+def test_kinks():
+    assert gradients(ops.relu, leaf(-1.0, 0.0, 1.0)) == [[0, 0, 1]]
+    assert gradients(ops.abs, leaf(-1.0, 0.0, 1.0)) == [[-1, 0, 1]]
+    assert gradients(lambda x: ops.clip(x, -1, 1), leaf(-2.0, -1.0, 0.0, 1.0, 2.0)) == [[0, 1, 1, 1, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sigmoid_neither_overflows_nor_warns(dtype):
+    x = fnb.tensor(np.array([-1000.0, 0.0, 1000.0], dtype), requires_grad=True)
+    assert ops.sigmoid(x).tolist() == [0, 0.5, 1]
+    assert gradients(ops.sigmoid, x) == [[0, 0.25, 0]]
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "out"),
+    [
+        (ops.exp, [-inf, -1000, 1000, inf], [0, 0, inf, inf]),
+        (ops.log, [-1, 0, 1, inf], [nan, -inf, 0, inf]),
+        (ops.sqrt, [-1, 0, 4, inf], [nan, 0, 2, inf]),
+        (ops.tanh, [-inf, -1000, 0, inf], [-1, -1, 0, 1]),
+        (ops.abs, [-inf, -0.0, 0, 3], [inf, 0, 0, 3]),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_limits_and_ends_of_the_domain(f, x, out, dtype):
+    found = f(fnb.tensor(np.array(x, dtype))).numpy()
+    np.testing.assert_array_equal(found, np.array(out, dtype))
+    assert not np.signbit(found[found == 0]).any()
+
+
+def test_a_negative_base_has_no_slope_in_its_exponent():
+    a, b = leaf(-2.0), leaf(-3.0)
+    (a**b).backward()
+    np.testing.assert_allclose(a.grad.numpy(), -0.1875, rtol=1e-15)
+    assert np.isnan(b.grad.item())
+
+
+def test_powers_of_zero():
+    assert (leaf(0.0) ** 0).item() == 1
+    assert (leaf(0.0) ** leaf(0.0)).item() == 1
+    assert gradients(lambda x: x**0, leaf(0.0, nan)) == [[0, 0]]
+    assert gradients(ops.pow, leaf(0.0), leaf(0.0)) == [0, 0]
+    assert gradients(ops.pow, leaf(0.0), leaf(2.0)) == [0, 0]
+    for exponent in (1, 2, 3, 1.5):
+        assert gradients(lambda x, n=exponent: x**n, leaf(0.0)) == [float(exponent == 1)]
+    assert gradients(lambda x: x * x, leaf(0.0)) == gradients(lambda x: x**2, leaf(0.0))
+
+
+@pytest.mark.parametrize("square", [ops.square, lambda x: x**2, lambda x: x * x])
+def test_four_derivatives_of_a_bell_at_zero(square):
+    x = leaf(0.0)
+    y = ops.exp(-square(x))
+    found = []
+    for _ in range(4):
+        x.grad = None
+        y.backward(create_graph=True)
+        y = x.grad
+        found.append(y.item())
+    assert found == [0, -2, 0, 12]
+
+
+def test_all_derivatives_of_a_straight_line_exist():
+    x = leaf(0.0)
+    y = x**1
+    found = []
+    for _ in range(3):
+        x.grad = None
+        y.backward(create_graph=True)
+        y = x.grad
+        found.append(y.item())
+    assert found == [1, 0, 0]
+
+
+def test_powers_of_whole_numbers():
+    x = fnb.tensor([[-3], [0], [2]])
+    y = fnb.tensor([0, 1, 2, 5])
+    found = x**y
+    assert found.dtype.name == "int64"
+    assert found.tolist() == (np.array([[-3], [0], [2]]) ** np.array([0, 1, 2, 5])).tolist()
+    assert (x**3).tolist() == [[-27], [0], [8]]
+    assert (2**y).tolist() == [1, 2, 4, 32]
+    assert (x**0.5).dtype.name == "float32"
+    assert (x.astype("float64") ** y).dtype.name == "float64"
+    for exponent in (-1, fnb.tensor([1, -2])):
+        with pytest.raises(ArgumentError, match=r"negative exponent.*astype\('float32'\)"):
+            x**exponent
+
+
+@pytest.mark.parametrize("f", [ops.exp, ops.log, ops.sqrt, ops.tanh, ops.sigmoid, ops.relu])
+@pytest.mark.parametrize("dtype", ["bool", "int32", "int64"])
+def test_whole_numbers_are_computed_in_float32(f, dtype):
+    x = np.array([1, 0, 1], dtype)
+    found = f(fnb.tensor(x))
+    assert found.dtype.name == "float32"
+    assert found.tolist() == f(fnb.tensor(x.astype("float32"))).tolist()
+
+
+def test_whole_numbers_stay_whole_where_nothing_is_lost():
+    x = fnb.tensor([-3, 0, 5])
+    for found, wanted in (
+        (abs(x), [3, 0, 5]),
+        (ops.square(x), [9, 0, 25]),
+        (ops.clip(x, -1, 3), [-1, 0, 3]),
+        (ops.maximum(x, 1), [1, 1, 5]),
+        (x.max(), 5),
+        (x.min(), -3),
+    ):
+        assert found.dtype.name == "int64"
+        assert found.tolist() == wanted
+    assert ops.clip(x, -0.5).tolist() == [-0.5, 0, 5]
+
+
+@pytest.mark.parametrize("bounds", [(2, 1), (nan, 1), (0, nan)])
+def test_clip_refuses_bounds_out_of_order(bounds):
+    with pytest.raises(ArgumentError, match="low must not exceed high"):
+        ops.clip(leaf(1.0), *bounds)
+
+
+def test_an_index_points_along_one_axis():
+    with pytest.raises(ArgumentError, match="along one axis"):
+        ops.argmax(leaf(1.0, 2.0), axis=(0,))
+    with pytest.raises(ShapeError, match="argmin got axis=1"):
+        ops.argmin(leaf(1.0, 2.0), axis=1)
+    with pytest.raises(ShapeError, match="max got axis=2"):
+        ops.max(leaf(1.0, 2.0), axis=2)
