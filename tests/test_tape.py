@@ -328,7 +328,7 @@ def test_entries_say_what_was_recorded():
         y = x * constant
         z = (y + w).sum(axis=0)
     assert [entry.number for entry in tape.entries] == [0, 1, 2, 3, 4]
-    assert [entry.op.rstrip("_") for entry in tape.entries] == ["x", "mul", "leaf", "add", "sum"]
+    assert [entry.op for entry in tape.entries] == ["x", "mul", "leaf", "add", "sum"]
     assert [entry.inputs for entry in tape.entries] == [(), (0, None), (), (1, 2), (3,)]
     assert [entry.shapes for entry in tape.entries] == [((2,),), ((2,),), ((2, 2),), ((2, 2),), ((2,),)]
     assert {entry.dtype for entry in tape.entries} == {"float64"}
@@ -457,7 +457,8 @@ def test_the_table_fits_a_terminal():
         for _ in range(30):
             y = fnb.ops.gelu(y).reshape(300, 20, 100)
         y = fnb.ops.layernorm(y, leaf(np.ones(100), "float32"), leaf(np.ones(100), "float32"))
-    tape.backward(y.sum())
+        root = y.sum()
+    tape.backward(root)
     lines = repr(tape).splitlines()
     assert max(map(len, lines)) <= 100
     assert lines[0].split() == ["#", "op", "inputs", "output", "dtype", "saved", "kernels", "fwd", "us", "bwd", "us"]
