@@ -461,7 +461,19 @@ def test_the_table_fits_a_terminal():
     tape.backward(root)
     lines = repr(tape).splitlines()
     assert max(map(len, lines)) <= 100
-    assert lines[0].split() == ["#", "op", "inputs", "output", "dtype", "saved", "kernels", "fwd", "us", "bwd", "us"]
+    assert lines[0].split() == [
+        "#",
+        "op",
+        "inputs",
+        "output",
+        "dtype",
+        "saved",
+        "kernels",
+        "fwd",
+        "us",
+        "bwd",
+        "us",
+    ]
     assert len(lines) == len(tape) + 3
     assert "2.4MB" in lines[3]
     assert lines[-1].startswith(f"{len(tape)} entries, ")

@@ -47,7 +47,7 @@ def test_the_first_step_of_decay_alone(make, expected):
 def test_adamw_by_hand(dtype):
     p = parameter([1.0], dtype)
     optimizer = AdamW([("p", p)], 1e-2, (0.9, 0.999), 1e-8, 0.1)
-    for expected in (0.989, 0.9780111, 0.96703315):
+    for expected in (0.989, 0.978011, 0.967032989):
         with_grad(p, 0.5)
         assert optimizer.step() is None
         assert p.item() == pytest.approx(expected, abs=1e-7)
@@ -127,7 +127,12 @@ def test_unused_and_frozen_parameters_stay_as_they_are(make):
 
 
 def test_decay_applies_where_the_parameter_says():
-    for make in (lambda p: AdamW(p, 0.1), lambda p: SGD(p, 0.1, weight_decay=0.1), KINDS["adam"], KINDS["rmsprop"]):
+    for make in (
+        lambda p: AdamW(p, 0.1),
+        lambda p: SGD(p, 0.1, weight_decay=0.1),
+        KINDS["adam"],
+        KINDS["rmsprop"],
+    ):
         weight, bias = (with_grad(parameter([[1.0]], decay=decay), 0.0) for decay in (True, False))
         make([weight, bias]).step()
         assert weight.item() < 1
