@@ -444,8 +444,8 @@ def test_a_sweep_inside_the_block_is_timed_and_its_own_ops_are_entries_under_cre
 def test_nothing_is_noted_after_the_block():
     x = leaf(2.0)
     with fnb.Tape() as tape:
-        x * x  # noqa: B018
-    x * x  # noqa: B018
+        x * x
+    x * x
     assert len(tape) == 2
 
 
@@ -487,5 +487,5 @@ def test_an_empty_tape_prints_and_draws():
 def test_draw_names_what_each_entry_reads():
     with fnb.Tape() as tape:
         x = tape.leaf(fnb.tensor(np.array([1.0, 2.0]), name="x"))
-        x * x + 1.0  # noqa: B018
+        x * x + 1.0
     assert tape.draw().splitlines() == ["x#0 (2,)", "mul#1 (2,) <- x#0, x#0", "add#2 (2,) <- mul#1, constant"]

@@ -14,7 +14,7 @@ CONFIG = GPTConfig(vocab=11, context=5, layers=1, heads=2, width=8, dropout=0.5)
 @pytest.fixture(scope="module")
 def model():
     found = GPT(CONFIG, seed=4)
-    found.load_state_dict({name: value * 20 for name, value in found.state_dict().items()})
+    found.load_state_dict({name: value * 4 for name, value in found.state_dict().items()})
     return found
 
 
@@ -121,6 +121,8 @@ def test_impossible_requests_are_refused_before_the_first_id(model, arguments, m
 def test_impossible_options_are_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
         next_id(np.array([1.0]), source(), **options)
+    with pytest.raises(ArgumentError, match=message):
+        stream(GPT(CONFIG), [1], 3, **options)
 
 
 def test_a_diverged_model_is_refused():
