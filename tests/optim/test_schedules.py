@@ -1,5 +1,7 @@
 """Learning-rate schedules at their corners."""
 
+from itertools import pairwise
+
 import pytest
 
 from forgenb.errors import ArgumentError
@@ -11,7 +13,7 @@ def test_warmup_rises_in_a_line_and_the_cosine_falls_to_the_end():
     assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
     assert rates[6] == pytest.approx(0.55)
     assert rates[9:] == pytest.approx([0.1, 0.1, 0.1])
-    assert all(a > b for a, b in zip(rates[3:9], rates[4:10]))
+    assert all(a > b for a, b in pairwise(rates[3:10]))
 
 
 def test_no_warmup_and_nothing_but_warmup():
