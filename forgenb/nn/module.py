@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ArgumentError, CheckpointError, ShapeError
 from ..ops.apply import run_map
-from ..ops.movement import copy_kernel
+from ..ops.copying import copy_kernel
 from ..tensor import Parameter, Tensor, from_array
 
 

@@ -1,10 +1,35 @@
 """Every op as a function, and the table that describes them all. ``fnb.ops.<op>`` looks a name up there."""
 
-from . import arithmetic, attention, dropout, gelu, layernorm, loss, matmul, movement, reduction, softmax, embedding
+from . import (  # noqa: F401, each enters its rows into the table
+    activations,
+    arithmetic,
+    assignment,
+    attention,
+    casts,
+    comparison,
+    dropout,
+    embedding,
+    extrema,
+    gelu,
+    heads,
+    indexing,
+    joining,
+    layernorm,
+    loss,
+    matmul,
+    movement,
+    pointwise,
+    power,
+    reduction,
+    scatter,
+    softmax,
+)
+from .indexing_methods import install as install_indexing
 from .methods import install
 from .table import TABLE, Op
 
 __all__ = ["TABLE", "Op"]
 
 install()
+install_indexing()
 globals().update({name: row.function for name, row in TABLE.items()})

@@ -1,21 +1,34 @@
-"""Ops that change shape or order: reshape, transpose, broadcast_to. Views where strides allow, else copies."""
+"""Ops that change shape or order. Views where strides allow, else copies.
+
+reshape, transpose, moveaxis, swapaxes, expand_dims, squeeze, broadcast_to.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import compute_dtype
 from ..errors import ShapeError
-from ..kernel import map_kernel
 from ..tape import record
-from ..tensor import Tensor, contiguous_strides, count
-from .apply import as_tensor, broadcast_shape, contiguous
+from ..tensor import Tensor, contiguous_strides, count, from_array
+from .apply import as_tensor, broadcast_shape, contiguous, copied
 from .table import op
 
 
-@map_kernel("x -> out")
-def copy_kernel(x):
-    """The identity; a change of dtype happens where the panel is stored."""
-    return x
+def movable(x: Tensor) -> Tensor:
+    """`x` as row kernels that only move elements read it: contiguous, in the dtype they compute in."""
+    wide = compute_dtype(x.dtype)
+    return contiguous(x) if wide == x.dtype else copied(x, wide)
+
+
+def narrowed(x: Tensor, dtype: np.dtype) -> Tensor:
+    """`x` in `dtype`, the way back from `movable`."""
+    return x if x.dtype == dtype else copied(x, dtype)
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
+    """A tensor of zeros."""
+    return from_array(np.zeros(shape, dtype), backend)
 
 
 def resolved_shape(name: str, x: Tensor, shape) -> tuple[int, ...]:
@@ -90,6 +103,123 @@ def transpose(x, axes=None) -> Tensor:
 
     out = x.view(tuple(x.shape[a] for a in order), tuple(x.strides[a] for a in order))
     return record(out, (x,), backward)
+
+
+def _axes(name: str, ndim: int, axes) -> tuple[int, ...]:
+    """`axes` (a number or several) as non-negative axes, in the order given."""
+    wanted = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    found = tuple(a + ndim if a < 0 else a for a in wanted)
+    if any(not 0 <= a < ndim for a in found) or len(set(found)) != len(found):
+        raise ShapeError(f"{name} got axes {axes} where there are {ndim} dimensions: axes must exist, each once")
+    return found
+
+
+def _moveaxis_samples(rng: np.random.Generator):
+    for shape, source, destination in (((2, 3, 4), 0, -1), ((2, 0, 3), 1, 0), ((2, 3, 4, 5), (0, 1), (2, 0)), ((4,), 0, 0)):
+        yield (rng.uniform(-2, 2, shape),), {"source": source, "destination": destination}
+
+
+@op(_moveaxis_samples, np.moveaxis)
+def moveaxis(x, source, destination) -> Tensor:
+    """A view with the axes `source` (a number or several) at the places `destination`, the others in order.
+
+    Backward: `dout` with the axes put back (see `transpose`). Saves nothing.
+
+    Raises
+    ------
+    ShapeError
+        If an axis does not exist or is named twice, or the two are not equally many.
+    """
+    x = as_tensor(x)
+    start, end = _axes("moveaxis", x.ndim, source), _axes("moveaxis", x.ndim, destination)
+    if len(start) != len(end):
+        raise ShapeError(f"moveaxis got source={source} and destination={destination}: they must be equally many")
+    order = [axis for axis in range(x.ndim) if axis not in start]
+    for place, axis in sorted(zip(end, start, strict=True)):
+        order.insert(place, axis)
+    return transpose(x, order)
+
+
+def _swapaxes_samples(rng: np.random.Generator):
+    for shape, first, second in (((2, 3, 4), 0, 2), ((2, 3), -1, -2), ((2, 0, 3), 1, 1)):
+        yield (rng.uniform(-2, 2, shape),), {"first": first, "second": second}
+
+
+@op(_swapaxes_samples, lambda x, first, second: np.swapaxes(x, first, second))
+def swapaxes(x, first: int, second: int) -> Tensor:
+    """A view with two axes exchanged.
+
+    Backward: `dout` with them exchanged again (see `transpose`). Saves nothing.
+
+    Raises
+    ------
+    ShapeError
+        If an axis does not exist.
+    """
+    x = as_tensor(x)
+    (one,), (other,) = _axes("swapaxes", x.ndim, first), _axes("swapaxes", x.ndim, second)
+    order = list(range(x.ndim))
+    order[one], order[other] = other, one
+    return transpose(x, order)
+
+
+def _expand_samples(rng: np.random.Generator):
+    for shape, axis in (((), 0), ((3,), 0), ((3, 4), 1), ((3, 4), (0, -1)), ((0, 2), -1)):
+        yield (rng.uniform(-2, 2, shape),), {"axis": axis}
+
+
+@op(_expand_samples, np.expand_dims)
+def expand_dims(x, axis) -> Tensor:
+    """A view with axes of size 1 at the places `axis` (a number or several) of the result.
+
+    Backward: `dout` without them. Saves nothing.
+
+    Raises
+    ------
+    ShapeError
+        If a place lies outside the result or is named twice.
+    """
+    x = as_tensor(x)
+    several = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = _axes("expand_dims", x.ndim + len(several), several)
+    shape, strides = list(x.shape), list(x.strides)
+    for place in sorted(axes):
+        strides.insert(place, strides[place] * max(1, shape[place]) if place < len(shape) else 1)
+        shape.insert(place, 1)
+
+    def backward(dout):
+        return (squeeze(dout, axes),)
+
+    return record(x.view(tuple(shape), tuple(strides)), (x,), backward)
+
+
+def _squeeze_samples(rng: np.random.Generator):
+    for shape, axis in (((), None), ((1, 3, 1), None), ((1, 3, 1), 0), ((1, 3, 1), (0, -1)), ((2, 3), None), ((1, 0), 0)):
+        yield (rng.uniform(-2, 2, shape),), {"axis": axis}
+
+
+@op(_squeeze_samples, np.squeeze)
+def squeeze(x, axis=None) -> Tensor:
+    """A view without the axes `axis` (a number or several), or without all axes of size 1.
+
+    Backward: `dout` with them put back. Saves nothing.
+
+    Raises
+    ------
+    ShapeError
+        If an axis does not exist or is not of size 1.
+    """
+    x = as_tensor(x)
+    ones = tuple(a for a, extent in enumerate(x.shape) if extent == 1)
+    axes = ones if axis is None else _axes("squeeze", x.ndim, axis)
+    if not set(axes) <= set(ones):
+        raise ShapeError(f"squeeze got axis={axis} for shape {x.shape}: only axes of size 1 can be dropped")
+    kept = [a for a in range(x.ndim) if a not in axes]
+
+    def backward(dout):
+        return (expand_dims(dout, axes),)
+
+    return record(x.view(tuple(x.shape[a] for a in kept), tuple(x.strides[a] for a in kept)), (x,), backward)
 
 
 def _broadcast_samples(rng: np.random.Generator):

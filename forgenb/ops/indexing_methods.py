@@ -1,0 +1,73 @@
+"""Puts indexing, iteration, assignment and the shape-moving ops on `Tensor`, and guards writes into NumPy arrays."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..errors import DTypeError
+from ..tensor import Tensor
+from . import assignment, indexing, movement, scatter
+
+_STORES = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
+
+
+def iterate(self: Tensor) -> Iterator[Tensor]:
+    """The entries along axis 0, each a view.
+
+    Raises
+    ------
+    DTypeError
+        If the tensor has no dimension.
+    """
+    if not self.shape:
+        raise DTypeError("a tensor without dimensions cannot be iterated over: use item() for its number")
+    return (indexing.getitem(self, i) for i in range(self.shape[0]))
+
+
+def _refuse_store(tensor: Tensor) -> None:
+    """Refuse ``array[i] = tensor`` on a NumPy array, which would drop the gradient in silence.
+
+    NumPy asks the value for its number or array while the caller executes the assignment, so the instruction that the
+    caller is at tells a store from a conversion such as ``float(loss)`` or ``np.asarray(x)``.
+    """
+    caller = sys._getframe(2)
+    if caller.f_code.co_code[caller.f_lasti] in _STORES:
+        raise DTypeError(
+            f"a tracked tensor of shape {tensor.shape} was written into a NumPy array, where its gradient would be lost: "
+            "join tensors with stack or concat, or write tensor.detach()"
+        )
+
+
+def as_float(self: Tensor) -> float:
+    """``float(tensor)`` of one element."""
+    if self.node is not None:
+        _refuse_store(self)
+    return float(self.item())
+
+
+def as_array(self: Tensor, dtype=None, copy=None) -> np.ndarray:
+    """``np.asarray(tensor)``: the elements, off the tape."""
+    if self.node is not None:
+        _refuse_store(self)
+    found = self.numpy()
+    if dtype is not None and found.dtype != dtype:
+        return found.astype(dtype)
+    return found.copy() if copy else found
+
+
+def install() -> None:
+    """Give `Tensor` its indexing and its methods that move elements."""
+    Tensor.__getitem__ = indexing.getitem
+    Tensor.__setitem__ = assignment.set_item
+    Tensor.__iter__ = iterate
+    Tensor.__float__ = as_float
+    Tensor.__array__ = as_array
+    Tensor.assign_ = assignment.assign_
+    Tensor.take = scatter.take
+    Tensor.flip = indexing.flip
+    Tensor.squeeze, Tensor.expand_dims = movement.squeeze, movement.expand_dims
+    Tensor.swapaxes, Tensor.moveaxis = movement.swapaxes, movement.moveaxis
