@@ -1,9 +1,39 @@
 """forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on."""
 
-from . import errors, ops
+from . import data, errors, models, nn, ops, optim, random, train
 from .backend import backends, compiled, stats, use
+from .functional import custom_op, grad, value_and_grad
+from .gradcheck import gradcheck
+from .random import seed
 from .tape import no_grad
+from .tape_table import Tape
 from .tensor import Parameter, Tensor, tensor
+from .train.files import load, save
 
 __version__ = "0.1.0"
-__all__ = ["Parameter", "Tensor", "backends", "compiled", "errors", "no_grad", "ops", "stats", "tensor", "use"]
+__all__ = [
+    "Parameter",
+    "Tape",
+    "Tensor",
+    "backends",
+    "compiled",
+    "custom_op",
+    "data",
+    "errors",
+    "grad",
+    "gradcheck",
+    "load",
+    "models",
+    "nn",
+    "no_grad",
+    "ops",
+    "optim",
+    "random",
+    "save",
+    "seed",
+    "stats",
+    "tensor",
+    "train",
+    "use",
+    "value_and_grad",
+]

@@ -23,6 +23,7 @@ __all__ = [
     "default_seed",
     "dropout_keep",
     "dropout_scale",
+    "fresh_name",
     "generator",
     "integers",
     "pcg_hash",
@@ -33,6 +34,7 @@ __all__ = [
 
 _MASK32 = 0xFFFFFFFF
 _default_seed = 0
+_names_given = 0
 
 
 def _checked(what: str, value: int) -> int:
@@ -56,8 +58,8 @@ def seed(n: int) -> None:
     ArgumentError
         `n` is not an integer of that range.
     """
-    global _default_seed
-    _default_seed = _checked("A seed", n)
+    global _default_seed, _names_given
+    _default_seed, _names_given = _checked("A seed", n), 0
 
 
 def default_seed() -> int:
@@ -68,12 +70,24 @@ def default_seed() -> int:
 @contextmanager
 def seeded(n: int) -> Iterator[None]:
     """Use `n` as the default seed inside a ``with`` block and restore the former one after it."""
-    before = default_seed()
+    global _default_seed, _names_given
+    before = _default_seed, _names_given
     seed(n)
     try:
         yield
     finally:
-        seed(before)
+        _default_seed, _names_given = before
+
+
+def fresh_name(kind: str) -> str:
+    """Return ``kind.0``, ``kind.1`` and so on: a stream's name for what was given none.
+
+    The count starts again with `seed`, so that the same program draws the same numbers.
+    """
+    global _names_given
+    name = f"{kind}.{_names_given}"
+    _names_given += 1
+    return name
 
 
 def generator(seed: int, name: str, step: int = 0) -> np.random.Generator:

@@ -104,13 +104,24 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
     -------
     Tensor or tuple of Tensor
         `outputs`, tracked where an input is.
+
+    Raises
+    ------
+    TapeError
+        If an output is tracked already, as an input of the op would be: a tape has no cycles.
     """
     if not _RECORDING.get():
-        return outputs
+        return _unrecorded(outputs)
     parents = tuple((t.node, t.index) if t.node is not None else None for t in inputs)
     if not any(parents):
-        return outputs
+        return _unrecorded(outputs)
     several = outputs if type(outputs) is tuple else (outputs,)
+    for tensor in several:
+        if tensor.node is not None:
+            raise TapeError(
+                f"{backward.__qualname__.partition('.')[0]} returned a tensor of shape {tensor.shape} that is on "
+                "the tape already, perhaps its own input: return a new tensor, such as a view of it"
+            )
     name = backward.__qualname__.partition(".")[0]
     node = Node(name, tuple((t.shape, t.dtype, t.backend) for t in several), parents, backward)
     node.saved = _captured(backward)
@@ -121,6 +132,12 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
         tensor.node, tensor.index = node, index
     for tape in _LISTENERS.get():
         tape.note(node)
+    return outputs
+
+
+def _unrecorded(outputs):
+    for tape in _LISTENERS.get():
+        tape.passed_by()
     return outputs
 
 
@@ -135,15 +152,44 @@ def _captured(backward: Callable) -> tuple:
     return tuple(found)
 
 
-def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool) -> None:
-    """Carry `seed` from `root` back to the leaves. See `Tensor.backward`."""
+def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool, watch=None) -> list:
+    """Carry `seed` from `root` back to the leaves. See `Tensor.backward`.
+
+    Returns what this sweep found, as (node, output index, gradient): of leaves, and of inner tensors that
+    asked for theirs. `watch` is the `Tape` that times it, by default the one that is active.
+    """
     _check_seed(root, seed)
-    run = _Sweep(retain_graph or create_graph, create_graph)
+    run = _Sweep(retain_graph or create_graph, create_graph, watch)
     run.arrive(root.node, root.index, seed, borrowed=True)
     with recording(create_graph):
         while run.heap:
             run.step(run.nodes.pop(-heapq.heappop(run.heap)))
     run.commit()
+    return run.finished
+
+
+def gradients(root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_graph: bool) -> list[Tensor | None]:
+    """Gradients of `root` with respect to `targets`, given back and left nowhere.
+
+    The sweep ends at the targets: what they were computed from is neither visited nor consumed, and no
+    leaf's ``grad`` changes. A target that `root` does not depend on has None.
+    """
+    _check_seed(root, seed)
+    found: dict[tuple[int, int], Tensor] = {}
+    ends = {t.node.number for t in targets}
+    run = _Sweep(create_graph, create_graph, None)
+    run.arrive(root.node, root.index, seed, borrowed=True)
+    with recording(create_graph):
+        while run.heap and -run.heap[0] >= min(ends):
+            node = run.nodes.pop(-heapq.heappop(run.heap))
+            if node.number not in ends:
+                run.step(node)
+                continue
+            for index in range(len(node.specs)):
+                grad, borrowed = run.waiting.pop((node.number, index), (None, False))
+                if grad is not None:
+                    found[node.number, index] = grad.copy() if borrowed else grad
+    return [found.get((t.node.number, t.index)) for t in targets]
 
 
 def _check_seed(root: Tensor, seed: Tensor) -> None:
@@ -151,6 +197,11 @@ def _check_seed(root: Tensor, seed: Tensor) -> None:
         raise TapeError(
             f"backward from a tensor of shape {root.shape} that is not tracked: create what it depends on with "
             "requires_grad=True, and compute it outside no_grad"
+        )
+    if not isinstance(seed, Tensor):
+        raise TapeError(
+            f"the seed gradient of {root.node.name} must be a tensor of shape {root.shape}, got "
+            f"{type(seed).__name__}: make one with fnb.tensor"
         )
     if (seed.shape, seed.dtype, seed.backend) != (root.shape, root.dtype, root.backend):
         raise TapeError(
@@ -162,7 +213,9 @@ def _check_seed(root: Tensor, seed: Tensor) -> None:
 class _Sweep:
     """One backward pass: gradients that wait for their node, and those that leaves will get."""
 
-    def __init__(self, retain: bool, create_graph: bool):
+    def __init__(self, retain: bool, create_graph: bool, watch):
+        active = _LISTENERS.get()
+        self.watch = watch or (active[-1] if active else None)
         self.retain = retain
         self.create_graph = create_graph
         self.heap: list[int] = []
@@ -171,7 +224,10 @@ class _Sweep:
         self.finished: list[tuple[Node, int, Tensor]] = []
 
     def arrive(self, node: Node, index: int, grad: Tensor, borrowed: bool) -> None:
-        """Add a contribution; `borrowed` means that someone else may hold the same memory."""
+        """Add a contribution; `borrowed` means that it must not be added to in place.
+
+        Someone else may hold the same memory, or its own elements may share some (a broadcast view).
+        """
         if node.number not in self.nodes:
             self.nodes[node.number] = node
             heapq.heappush(self.heap, -node.number)
@@ -193,8 +249,11 @@ class _Sweep:
         if node.leaf:
             return
         grads = [entry[0] if entry is not None else None for entry in entries]
-        results = self.call(node, grads)
-        self.spread(node, grads, results)
+        if self.watch is None:
+            self.spread(node, grads, self.call(node, grads))
+        else:
+            with self.watch.sweeping(node):
+                self.spread(node, grads, self.call(node, grads))
 
     def call(self, node: Node, grads: list) -> tuple:
         if node.consumed:
@@ -229,7 +288,7 @@ class _Sweep:
                     f"the backward of {node.name} gave input {number} a gradient of shape {grad.shape} and dtype "
                     f"{grad.dtype.name}; the input has shape {spec[0]} and dtype {spec[1].name}"
                 )
-            borrowed = id(grad.memory) in shared
+            borrowed = id(grad.memory) in shared or not grad.contiguous
             shared.append(id(grad.memory))
             self.arrive(*parent, grad, borrowed)
         if not self.retain:

@@ -309,4 +309,4 @@ def _plain(data):
 def _holds_float64(data) -> bool:
     if isinstance(data, (list, tuple)):
         return any(_holds_float64(x) for x in data)
-    return getattr(data, "dtype", None) == FLOAT64
+    return getattr(data, "dtype", BOOL) == FLOAT64

@@ -46,7 +46,7 @@ def _check(qkv: Tensor, heads: int) -> None:
 
 
 @op(_samples, attention_reference)
-def attention(qkv, heads: int, p: float = 0.0, seed: int = 0) -> Tensor:
+def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
     r"""Causal self-attention, :math:`out = softmax(q k^T / \sqrt{d})\,v` for each head, where a query sees itself and earlier keys.
 
     Backward: `attention_grad`. Saves qkv and the attention weights, ``[b, heads, t, t]``.
@@ -57,7 +57,7 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0) -> Tensor:
         ``[b, t, 3 c]``, columns in the order q, k, v and within each head by head.
     heads : int
         Divides c; :math:`d = c / heads`.
-    p, seed : float, int
+    p, seed, offset : float, int, int
         Dropout of the attention weights, see `dropout`.
 
     Returns
@@ -80,14 +80,14 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0) -> Tensor:
         raise ArgumentError(f"attention got p={p}: the probability of dropping must be in [0, 1)")
     packed = widened(qkv.detach())
     q, k, v = (heads_of(packed, heads, third) for third in range(3))
-    weights = product(q, k, None, False, True, float(q.shape[-1] ** -0.5))
-    time = qkv.shape[1]
-    run_rows(softmax_kernel, (weights.size // max(time, 1), time), (weights, weights), (time, 0))
+    scores = product(q, k, None, False, True, float(q.shape[-1] ** -0.5))
+    weights, time = empty(scores.shape, scores.dtype, scores.backend), qkv.shape[1]
+    run_rows(softmax_kernel, (weights.size // max(time, 1), time), (scores, weights), (time, 0))
     out = empty((*qkv.shape[:2], qkv.shape[2] // 3), packed.dtype, packed.backend)
-    product(dropout(weights, p, seed), v, out=heads_of(out, heads, 0, 1))
+    product(dropout(weights, p, seed, offset), v, out=heads_of(out, heads, 0, 1))
 
     def backward(dout):
-        return (attention_grad(qkv, weights, dout, heads, p, seed),)
+        return (attention_grad(qkv, weights, dout, heads, p, seed, offset),)
 
     return record(out if out.dtype is qkv.dtype else copied(out, qkv.dtype), (qkv,), backward)
 
@@ -111,7 +111,7 @@ def attention_grad_reference(qkv, weights, dout, heads):
 
 
 @op(_grad_samples, attention_grad_reference, ())
-def attention_grad(qkv, weights, dout, heads: int, p: float = 0.0, seed: int = 0) -> Tensor:
+def attention_grad(qkv, weights, dout, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
     r"""Gradient of `attention`, written into one packed tensor.
 
     With :math:`w` the weights and :math:`dw = dout\,v^T`: :math:`ds = w (dw - \sum w\,dw) / \sqrt d`,
@@ -128,11 +128,11 @@ def attention_grad(qkv, weights, dout, heads: int, p: float = 0.0, seed: int = 0
     q, k, v = (heads_of(packed, heads, third) for third in range(3))
     dy = heads_of(dout, heads, 0, 1)
     time, scale = qkv.shape[1], float(q.shape[-1] ** -0.5)
-    dscores = dropout(product(dy, v, None, False, True), p, seed)
+    dscores = dropout(product(dy, v, None, False, True), p, seed, offset)
     run_rows(softmax_grad_kernel, (weights.size // max(time, 1), time), (weights, dscores, dscores), (time, 0))
     dqkv = empty(qkv.shape, packed.dtype, packed.backend)
     dq, dk, dv = (heads_of(dqkv, heads, third) for third in range(3))
     product(dscores, k, None, False, False, scale, out=dq)
     product(dscores, q, None, True, False, scale, out=dk)
-    product(dropout(weights, p, seed), dy, None, True, False, out=dv)
+    product(dropout(weights, p, seed, offset), dy, None, True, False, out=dv)
     return dqkv if dqkv.dtype is dtype else copied(dqkv, dtype)

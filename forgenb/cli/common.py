@@ -1,0 +1,71 @@
+"""What the commands share: a parser that complains in one paragraph, plain output, and a polite stop."""
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NoReturn, TextIO, TypeAlias
+
+__all__ = ["Commands", "Parser", "Stop", "as_paragraph", "catch_stop", "say", "say_json"]
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+"""What each command adds itself to."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one paragraph, without the list of all options."""
+
+    def __init__(self, *positional: Any, **keywords: Any):
+        keywords.setdefault("allow_abbrev", False)
+        super().__init__(*positional, **keywords)
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with exit code 2."""
+        self.exit(2, as_paragraph(f"{self.prog}: {message}; {self.prog} --help lists what there is.") + "\n")
+
+
+def as_paragraph(text: str) -> str:
+    """`text` on one line."""
+    return " ".join(text.split())
+
+
+def say(text: str, end: str = "\n", stream: TextIO | None = None) -> None:
+    """Print text of any characters, with escapes for those that the terminal's encoding has not."""
+    stream = sys.stdout if stream is None else stream
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding), end=end, file=stream, flush=True)
+
+
+def say_json(row: Mapping[str, object]) -> None:
+    """Print one JSON object as a line."""
+    print(json.dumps(row), flush=True)
+
+
+class Stop:
+    """Whether someone has asked the program to stop."""
+
+    requested = False
+
+
+@contextmanager
+def catch_stop() -> Iterator[Stop]:
+    """Turn the first interrupt or termination into a request, so that a step is finished; a second ends."""
+    stop = Stop()
+
+    def ask(number: int, frame: object) -> None:
+        if stop.requested:
+            raise KeyboardInterrupt
+        stop.requested = True
+
+    try:
+        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # only the main thread may set handlers
+        before = {}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

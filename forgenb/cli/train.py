@@ -1,0 +1,160 @@
+"""``forgenb train``: train a character-level GPT, or go on with a run."""
+
+import os
+import sys
+from argparse import Namespace
+from dataclasses import fields
+from pathlib import Path
+
+from forgenb.backend import get_backend
+from forgenb.cli.common import Commands, catch_stop, say
+from forgenb.cli.progress import Bar, JsonLines, Lines
+from forgenb.errors import ArgumentError
+from forgenb.train import RunFolder, TrainConfig, Trainer, next_run
+
+__all__ = ["add_to"]
+
+SAMPLE_TOKENS = 200
+
+OPTIONS = {
+    "data": (str, "FILE", "a UTF-8 text; without it the help pages that every CPython carries"),
+    "steps": (int, "N", "optimiser steps in all"),
+    "layers": (int, "N", "transformer blocks"),
+    "heads": (int, "N", "attention heads; they divide the width"),
+    "width": (int, "N", "channels"),
+    "context": (int, "N", "characters that the model looks back on"),
+    "batch": (int, "N", "windows in a step"),
+    "lr": (float, "X", "the highest learning rate"),
+    "min_lr": (float, "X", "the learning rate at the end; a tenth of --lr where only that is given"),
+    "warmup": (int, "N", "steps in which the rate rises"),
+    "dropout": (float, "P", "share of activations dropped in training"),
+    "decay": (float, "X", "weight decay of matrices"),
+    "clip": (float, "X", "gradient norm above which gradients are scaled down"),
+    "seed": (int, "N", "of initial values, batches and dropout"),
+    "eval_every": (int, "N", "steps between evaluations, each of which saves a checkpoint"),
+    "backend": (str, "NAME", "where it runs; forgenb backends lists them"),
+}
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "train",
+        help="train a character-level GPT",
+        description="Train a character-level GPT on a text. A run is a folder with its choices, curve and "
+        "checkpoints; it can be interrupted at any moment and resumed with the same result.",
+    )
+    defaults = TrainConfig()
+    for name, (kind, shown, text) in OPTIONS.items():
+        default = getattr(defaults, name)
+        text += f" (default {default})" if default is not None else ""
+        parser.add_argument(_flag(name), type=kind, metavar=shown, help=text)
+    parser.add_argument("--out", metavar="DIR", help="a new folder for the run (default runs/1, runs/2, ...)")
+    parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
+    parser.add_argument("--eager", action="store_true", help="op by op, which is the only mode so far")
+    parser.add_argument("--threads", type=int, metavar="N", help="of the CPU; results do not depend on it")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a step")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Train until all steps are done or someone interrupts."""
+    given = {name: value for name in OPTIONS if (value := getattr(arguments, name)) is not None}
+    if arguments.resume is not None:
+        _check_resume(arguments, given)
+        _use_threads(RunFolder.open(arguments.resume).config.backend, arguments.threads)
+        trainer = Trainer.resume(arguments.resume, given.get("steps"))
+    else:
+        config = _config(given)
+        _use_threads(config.backend, arguments.threads)
+        trainer = Trainer.start(config, arguments.out or next_run())
+    try:
+        return _train(trainer, arguments.json)
+    finally:
+        trainer.close()
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _config(given: dict) -> TrainConfig:
+    if "lr" in given and "min_lr" not in given:
+        given = {**given, "min_lr": given["lr"] / 10}
+    if given.get("data"):
+        given = {**given, "data": str(Path(given["data"]).absolute())}
+    given.setdefault("backend", os.environ.get("FORGENB_BACKEND") or "cpu")
+    return TrainConfig(**given)
+
+
+def _check_resume(arguments: Namespace, given: dict) -> None:
+    """Refuse options that contradict those of the run."""
+    config = RunFolder.open(arguments.resume).config
+    wanted = dict(given)
+    if wanted.get("data"):
+        wanted["data"] = str(Path(wanted["data"]).absolute())
+    against = [
+        f"{_flag(field.name)} {given[field.name]} (the run has {getattr(config, field.name)})"
+        for field in fields(config)
+        if field.name in given and field.name != "steps" and wanted[field.name] != getattr(config, field.name)
+    ]
+    if arguments.out is not None and Path(arguments.out).resolve() != Path(arguments.resume).resolve():
+        against.append(f"--out {arguments.out} (the run goes on in its own folder)")
+    if against:
+        raise ArgumentError(
+            f"The run in {arguments.resume!r} goes on with its own options, which contradict "
+            f"{', '.join(against)}: leave these out, or train anew without --resume."
+        )
+    if "steps" in given:
+        TrainConfig(steps=given["steps"])
+
+
+def _use_threads(backend: str, threads: int | None) -> None:
+    target = get_backend(backend)
+    if threads is None:
+        return
+    if not hasattr(target, "threads"):
+        raise ArgumentError(f"The backend {backend!r} has no threads to set; leave --threads out.")
+    target.threads = threads
+
+
+def _train(trainer: Trainer, as_json: bool) -> int:
+    display = _display(trainer, as_json)
+    with catch_stop() as stop, display:
+        for report in trainer.steps():
+            display.show(report)
+            if stop.requested and report.step < trainer.config.steps:
+                trainer.save()
+                break
+    stream = sys.stderr if as_json else sys.stdout
+    if trainer.step < trainer.config.steps:
+        say(
+            f"Stopped after step {trainer.step} of {trainer.config.steps}, which is saved. Go on with: "
+            f"forgenb train --resume {trainer.folder.path}",
+            stream=sys.stderr,
+        )
+        return 130
+    if not as_json:
+        _sample(trainer)
+    say(f"\nThe run is in {trainer.folder.path}", stream=stream)
+    return 0
+
+
+def _sample(trainer: Trainer) -> None:
+    from forgenb.backend import use
+    from forgenb.models import generate
+
+    tokenizer = trainer.corpus.tokenizer
+    start = "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
+    say("\nA sample of what it writes:")
+    with use(trainer.config.backend):
+        ids = generate(
+            trainer.model, tokenizer.encode(start).tolist(), SAMPLE_TOKENS, temperature=0.8, seed=1337
+        )
+        say(tokenizer.decode(ids))
+
+
+def _display(trainer: Trainer, as_json: bool) -> Bar | Lines | JsonLines:
+    if as_json:
+        return JsonLines()
+    return Bar(trainer) if sys.stdout.isatty() else Lines(trainer)

@@ -1,0 +1,188 @@
+"""Functions of functions: `grad`, `value_and_grad`, and `custom_op` for a rule of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any
+
+from .errors import ArgumentError, TapeError
+from .ops.apply import as_tensor
+from .tape import gradients, is_recording, no_grad, record, recording
+from .tensor import Tensor, full_like
+
+_DEPTH: ContextVar[int] = ContextVar("forgenb_grad_depth", default=0)
+
+
+def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    r"""Return a function that computes :math:`f(x)` and :math:`\partial f/\partial x`.
+
+    Parameters
+    ----------
+    f : callable
+        Maps tensors to a tensor of one element.
+    argnums : int or tuple of int
+        Which positional arguments to differentiate by. They hold floats and need not require a gradient;
+        no tensor's ``grad`` changes.
+
+    Returns
+    -------
+    callable
+        Takes what `f` takes and returns ``(value, gradient)``; with a tuple of `argnums`, a tuple of
+        gradients. The gradient by an argument that `f` does not use is zero. It can be differentiated again
+        where it is called inside another `grad`, or on tracked arguments.
+
+    Raises
+    ------
+    ArgumentError
+        If `argnums` does not name positional arguments, or `f` returns anything but one element.
+    DTypeError
+        If one of those arguments does not hold floats.
+    """
+    picked = argnums if isinstance(argnums, tuple) else (argnums,)
+
+    @wraps(f)
+    def computed(*args, **keywords):
+        if not all(-len(args) <= i < len(args) for i in picked):
+            raise ArgumentError(
+                f"argnums={argnums} does not fit a call with {len(args)} positional arguments"
+            )
+        inputs = list(args)
+        chosen = {i % len(args): as_tensor(args[i]) for i in picked}
+        outer = is_recording()
+        nested = outer and (_DEPTH.get() > 0 or any(t.requires_grad for t in chosen.values()))
+        token = _DEPTH.set(_DEPTH.get() + 1)
+        try:
+            with recording(True):
+                for i, t in chosen.items():
+                    inputs[i] = _variable(t)
+                value = _one_element(f(*inputs, **keywords))
+                found = _partials(value, [inputs[i % len(args)] for i in picked], nested)
+        finally:
+            _DEPTH.reset(token)
+        value = value if nested else value.detach()
+        return value, tuple(found) if isinstance(argnums, tuple) else found[0]
+
+    return computed
+
+
+def grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+    r"""Return a function that computes :math:`\partial f/\partial x`. See `value_and_grad`.
+
+    Examples
+    --------
+    >>> import forgenb as fnb
+    >>> cube = lambda x: x * x * x
+    >>> fnb.grad(cube)(fnb.tensor(2.0)).item(), fnb.grad(fnb.grad(cube))(fnb.tensor(2.0)).item()
+    (12.0, 12.0)
+    """
+    both = value_and_grad(f, argnums)
+
+    @wraps(f)
+    def computed(*args, **keywords):
+        return both(*args, **keywords)[1]
+
+    return computed
+
+
+def _variable(x: Tensor) -> Tensor:
+    """`x` as a variable of its own, whose gradient ends there; tracked by `x` where that is."""
+
+    def backward(dout):
+        return (dout,)
+
+    backward.__qualname__ = "variable"
+    if x.requires_grad:
+        return record(x.detach(), (x,), backward)
+    fresh = x.detach()
+    fresh.name = x.name
+    fresh.requires_grad = True
+    return fresh
+
+
+def _one_element(value: Any) -> Tensor:
+    if not isinstance(value, Tensor) or value.size != 1:
+        got = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
+        raise ArgumentError(
+            f"grad needs a function that returns a tensor of one element, got {got}: sum it first"
+        )
+    return value
+
+
+def _partials(value: Tensor, variables: list[Tensor], create_graph: bool) -> list[Tensor]:
+    if value.node is None:
+        return [full_like(v, 0) for v in variables]
+    found = gradients(value, full_like(value, 1), variables, create_graph)
+    return [full_like(v, 0) if g is None else g for v, g in zip(variables, found)]
+
+
+def custom_op(forward: Callable, backward: Callable) -> Callable:
+    """Make an op from a forward and its backward rule.
+
+    Parameters
+    ----------
+    forward : callable
+        ``forward(*tensors, **options)`` returns a tensor or a tuple of tensors. It runs unrecorded, on
+        detached inputs, so it may use any op, or NumPy.
+    backward : callable
+        ``backward(*douts, *tensors, **options)`` gets the gradient of each output (None where an output was
+        not used), then the op's inputs, which are saved for it. It returns one gradient, or None, per input:
+        a tuple, or the gradient itself where there is one input. Written in ops, it can be differentiated
+        again. The gradients stay the caller's: they are copied.
+
+    Returns
+    -------
+    callable
+        Takes tensors (or what becomes one) by position and options by keyword.
+
+    Raises
+    ------
+    ArgumentError
+        If `forward` returns anything but tensors.
+    TapeError
+        In a sweep, if `backward` returns something else than one gradient of the right shape per input.
+
+    Examples
+    --------
+    >>> import forgenb as fnb
+    >>> square = fnb.custom_op(lambda x: x * x, lambda dout, x: 2.0 * x * dout)
+    >>> x = fnb.tensor(3.0, requires_grad=True)
+    >>> square(x).backward()
+    >>> x.grad.item()
+    6.0
+    """
+    label = getattr(forward, "__name__", "custom_op").replace("<lambda>", "custom_op")
+
+    def op(*tensors, **options):
+        inputs = tuple(as_tensor(t) for t in tensors)
+        with no_grad():
+            results = forward(*(t.detach() for t in inputs), **options)
+        several = results if isinstance(results, tuple) else (results,)
+        for result in several:
+            if not isinstance(result, Tensor):
+                raise ArgumentError(
+                    f"the forward of {label} must return tensors, got {type(result).__name__}"
+                )
+        outputs = tuple(result.detach() for result in several)
+
+        def rule(*douts):
+            return _owned(label, backward(*douts, *inputs, **options), len(inputs))
+
+        rule.__qualname__ = label
+        return record(outputs if isinstance(results, tuple) else outputs[0], inputs, rule)
+
+    op.__name__ = op.__qualname__ = label
+    op.__doc__ = forward.__doc__
+    return op
+
+
+def _owned(label: str, results: Any, inputs: int) -> tuple:
+    """Copies of a rule's gradients, which the sweep may add to."""
+    several = results if isinstance(results, tuple) else (results,)
+    if len(several) != inputs or not all(g is None or isinstance(g, Tensor) for g in several):
+        kinds = ", ".join(type(g).__name__ for g in several)
+        raise TapeError(
+            f"the backward of {label} must return {inputs} tensors or None, one per input, got {kinds}"
+        )
+    return tuple(None if g is None else g.copy() for g in several)

@@ -1,0 +1,189 @@
+"""GPT-2: a decoder-only transformer with learned positions, pre-normalised blocks and a tied head.
+
+Symbols of shapes: b samples, t time, c width, v vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..nn import Embedding, LayerNorm, Linear, Module, ModuleList
+from ..nn.dropout import Sites, check_rate
+from ..ops.attention import attention
+from ..ops.embedding import embedding
+from ..ops.gelu import gelu
+from ..ops.loss import cross_entropy
+from ..ops.matmul import matmul
+from ..tensor import Tensor
+
+STD = 0.02
+"""Standard deviation of initial weights, except the projections that end in the residual stream."""
+
+
+@dataclass(frozen=True)
+class GPTConfig:
+    """Sizes of a `GPT`.
+
+    Attributes
+    ----------
+    vocab, context : int
+        How many ids there are, and the most positions of a sequence.
+    layers, heads, width : int
+        Blocks, attention heads (a divisor of the width), and size of the residual stream.
+    dropout : float
+        The rate at every site, ``0 <= dropout < 1``.
+
+    Raises
+    ------
+    ArgumentError
+        If a size is below 1, `heads` does not divide `width`, or the rate is out of range.
+    """
+
+    vocab: int
+    context: int
+    layers: int
+    heads: int
+    width: int
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("vocab", "context", "layers", "heads", "width"):
+            size = getattr(self, name)
+            if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+                raise ArgumentError(f"GPTConfig: {name} must be an integer of at least 1, got {size!r}")
+        if self.width % self.heads:
+            raise ArgumentError(f"GPTConfig: heads={self.heads} must divide width={self.width}")
+        check_rate(self.dropout)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers the model learns: vc + tc + layers (12 c^2 + 13 c) + 2 c."""
+        c = self.width
+        return (self.vocab + self.context) * c + self.layers * (12 * c * c + 13 * c) + 2 * c
+
+
+class Attention(Module):
+    """Causal self-attention between two projections."""
+
+    def __init__(self, name: str, config: GPTConfig, options: dict):
+        c = config.width
+        self.heads = config.heads
+        self.c_attn = Linear(c, 3 * c, name=f"{name}.c_attn", std=STD, **options)
+        self.c_proj = Linear(c, c, name=f"{name}.c_proj", std=_residual_std(config), **options)
+
+    def forward(self, x: Tensor, drop: Sites) -> Tensor:
+        """Map ``x[b, t, c]`` to ``[b, t, c]``; drops attention weights."""
+        qkv, seed = self.c_attn(x), drop.next_seed()
+        time = x.shape[1]
+        mixed = attention(qkv, self.heads, drop.p, seed, drop.first * self.heads * time * time)
+        return self.c_proj(mixed)
+
+
+class MLP(Module):
+    """Two layers with four times the width between them."""
+
+    def __init__(self, name: str, config: GPTConfig, options: dict):
+        c = config.width
+        self.c_fc = Linear(c, 4 * c, name=f"{name}.c_fc", std=STD, **options)
+        self.c_proj = Linear(4 * c, c, name=f"{name}.c_proj", std=_residual_std(config), **options)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map ``x[b, t, c]`` to ``[b, t, c]``."""
+        return self.c_proj(gelu(self.c_fc(x)))
+
+
+class Block(Module):
+    """One layer: attention, then the MLP, each on the normalised stream and added to it."""
+
+    def __init__(self, name: str, config: GPTConfig, options: dict):
+        places = {key: options[key] for key in ("dtype", "backend")}
+        self.ln_1 = LayerNorm(config.width, name=f"{name}.ln_1", **places)
+        self.attn = Attention(f"{name}.attn", config, options)
+        self.ln_2 = LayerNorm(config.width, name=f"{name}.ln_2", **places)
+        self.mlp = MLP(f"{name}.mlp", config, options)
+
+    def forward(self, x: Tensor, drop: Sites) -> Tensor:
+        """Map ``x[b, t, c]`` to ``[b, t, c]``; drops both results before they are added."""
+        x = x + drop(self.attn(self.ln_1(x), drop))
+        return x + drop(self.mlp(self.ln_2(x)))
+
+
+class GPT(Module):
+    r"""A GPT-2 language model.
+
+    Parameters
+    ----------
+    config : GPTConfig
+        The sizes.
+    seed : int
+        Of the initial values: weights from :math:`N(0, 0.02^2)`, those of attn.c_proj and mlp.c_proj from
+        :math:`N(0, 0.02^2 / 2L)`, each from the stream of (seed, full name); biases 0, norms 1.
+    dtype, backend : optional
+        Of the parameters.
+
+    Attributes
+    ----------
+    dropout_seed : int
+        Of this step's masks; a training loop sets it before every step. Site s uses
+        ``random.site_seed(dropout_seed, s)``: site 1 is the sum of the embeddings, then for each layer the
+        attention weights, the result of attention and that of the MLP. In eval mode nothing is dropped.
+    dropout_first : int
+        How many samples of the same step came before, where a step's batch is passed in parts.
+
+    References
+    ----------
+    Radford et al., "Language models are unsupervised multitask learners", 2019.
+    """
+
+    def __init__(self, config: GPTConfig, seed: int = 1337, *, dtype: Any = None, backend: str | None = None):
+        options = {"seed": seed, "dtype": dtype, "backend": backend}
+        self.config = config
+        self.dropout_seed = 0
+        self.dropout_first = 0
+        self.wte = Embedding(config.vocab, config.width, name="wte", std=STD, **options)
+        self.wpe = Embedding(config.context, config.width, name="wpe", std=STD, **options)
+        self.h = ModuleList(Block(f"h.{i}", config, options) for i in range(config.layers))
+        self.ln_f = LayerNorm(config.width, name="ln_f", dtype=dtype, backend=backend)
+
+    def hidden(self, ids: Any) -> Tensor:
+        """The normalised stream after the last block, ``[b, t, c]``, for int64 ``ids[b, t]``."""
+        ids = ids if isinstance(ids, Tensor) else np.asarray(ids)
+        shape = tuple(ids.shape)
+        if len(shape) != 2 or not 1 <= shape[1] <= self.config.context:
+            raise ArgumentError(
+                f"GPT needs ids of shape [b, t] with t in 1 .. {self.config.context}, got {shape}"
+            )
+        rate = self.config.dropout if self.training else 0.0
+        drop = Sites(rate, self.dropout_seed, self.dropout_first)
+        x = drop(embedding(ids, self.wte.weight, self.wpe.weight))
+        for block in self.h:
+            x = block(x, drop)
+        return self.ln_f(x)
+
+    def head(self, hidden: Tensor) -> Tensor:
+        """Logits ``[b, t, v]`` of ``hidden[b, t, c]``, by the rows of the embedding table."""
+        return matmul(hidden, self.wte.weight, trans_b=True)
+
+    def forward(self, ids: Any) -> Tensor:
+        """Logits ``[b, t, v]`` for int64 ``ids[b, t]``, a tensor or a NumPy array.
+
+        Raises
+        ------
+        ArgumentError
+            If `ids` has not two axes, or is longer than the context.
+        IndexRangeError
+            If an id is outside the vocabulary.
+        """
+        return self.head(self.hidden(ids))
+
+    def loss(self, ids: Any, targets: Any) -> Tensor:
+        """Mean cross entropy, in nats, of ``targets[b, t]`` under the logits for ``ids[b, t]``."""
+        return cross_entropy(self(ids), targets)
+
+
+def _residual_std(config: GPTConfig) -> float:
+    return STD / (2 * config.layers) ** 0.5

@@ -1,0 +1,60 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..kernel import map_kernel
+from ..kernel.primitives import sqrt
+from ..ops.apply import run_map
+from .optimizer import Optimizer, checked
+
+
+@map_kernel("p g v -> p v; lr alpha rest eps l2 factor")
+def rmsprop_kernel(p, g, v, lr, alpha, rest, eps, l2, factor):
+    """One step."""
+    g = g * factor + l2 * p
+    v = alpha * v + rest * (g * g)
+    return p - lr * (g / (sqrt(v) + eps)), v
+
+
+class RMSprop(Optimizer):
+    r"""Steps scaled by a running mean square: :math:`v \leftarrow \alpha v + (1 - \alpha) g^2`,
+    :math:`p \leftarrow p - \eta g / (\sqrt v + \epsilon)`.
+
+    Parameters
+    ----------
+    params, lr
+        See `Optimizer`.
+    alpha : float
+        From 0 up to 1.
+    eps : float
+        Added to the root.
+    weight_decay : float
+        :math:`\lambda` of :math:`g + \lambda p`, on parameters whose `decay` is set.
+
+    References
+    ----------
+    Tieleman, Hinton, "Lecture 6.5: rmsprop", 2012.
+    """
+
+    slots = ("v",)
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ):
+        super().__init__(params, lr)
+        self.alpha = checked("alpha", alpha, 1)
+        self.eps = checked("eps", eps)
+        self.weight_decay = checked("weight_decay", weight_decay)
+
+    def update(self, p, grad, state, count, factor):
+        """See `Optimizer.update`."""
+        l2 = self.weight_decay if p.decay else 0.0
+        scalars = self.lr, self.alpha, 1 - self.alpha, self.eps, l2, factor
+        run_map(rmsprop_kernel, (p, grad, *state), scalars, into=(p, *state))

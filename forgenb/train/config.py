@@ -1,0 +1,150 @@
+"""What a training run is: every choice that decides its numbers, checked when it is made."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, fields
+
+from forgenb.errors import ArgumentError, CheckpointError
+
+__all__ = ["TrainConfig"]
+
+_WHOLE = ("steps", "layers", "heads", "width", "context", "batch", "eval_every")
+_REAL: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "lr": ("above 0", lambda x: x > 0),
+    "min_lr": ("of at least 0", lambda x: x >= 0),
+    "dropout": ("of at least 0 and below 1", lambda x: 0 <= x < 1),
+    "decay": ("of at least 0", lambda x: x >= 0),
+    "clip": ("above 0", lambda x: x > 0),
+}
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The choices of one run; the defaults are nanoGPT's recipe for a CPU.
+
+    Parameters
+    ----------
+    data
+        A UTF-8 text, or None for the one that every CPython carries.
+    steps
+        Optimiser steps in all; the learning rate's schedule ends with the last.
+    layers, heads, width, context, dropout
+        The model, see `forgenb.models.GPTConfig`; `heads` divides `width`.
+    batch
+        Windows of `context` characters in a step.
+    lr, min_lr, warmup
+        The rate rises linearly to `lr` in `warmup` steps, then falls along a cosine to `min_lr`.
+    decay, betas
+        AdamW's weight decay and moments.
+    clip
+        The global gradient norm above which gradients are scaled down.
+    seed
+        Of the initial values, the batches and dropout; from 0 to 2**63 - 1.
+    eval_every
+        Steps between evaluations, which is also when a checkpoint is saved.
+    backend
+        Where it runs.
+
+    Raises
+    ------
+    ArgumentError
+        Any of them cannot be; the message names all that cannot.
+    """
+
+    data: str | None = None
+    steps: int = 2000
+    layers: int = 4
+    heads: int = 4
+    width: int = 128
+    context: int = 64
+    batch: int = 12
+    lr: float = 1e-3
+    min_lr: float = 1e-4
+    warmup: int = 100
+    dropout: float = 0.0
+    decay: float = 0.1
+    clip: float = 1.0
+    betas: tuple[float, float] = (0.9, 0.99)
+    seed: int = 1337
+    eval_every: int = 250
+    backend: str = "cpu"
+
+    def __post_init__(self) -> None:
+        wrong = [
+            *self._whole(_WHOLE, 1),
+            *self._whole(("warmup", "seed"), 0),
+            *self._real(),
+            *self._texts(),
+        ]
+        if not wrong:
+            wrong = [*self._betas(), *self._pairs()]
+        if wrong:
+            raise ArgumentError(f"This run cannot be trained: {'; '.join(wrong)}.")
+
+    def _whole(self, names: tuple[str, ...], least: int) -> Iterator[str]:
+        for name in names:
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value < 2**63:
+                yield f"{name} must be a whole number of at least {least}, got {value!r}"
+
+    def _real(self) -> Iterator[str]:
+        for name, (words, fits) in _REAL.items():
+            value = getattr(self, name)
+            if type(value) not in (int, float) or not math.isfinite(value) or not fits(value):
+                yield f"{name} must be a number {words}, got {value!r}"
+
+    def _texts(self) -> Iterator[str]:
+        if self.data is not None and (not isinstance(self.data, str) or not self.data):
+            yield f"data must be the name of a file, got {self.data!r}"
+        if not isinstance(self.backend, str) or not self.backend:
+            yield f"backend must be a name, got {self.backend!r}"
+
+    def _betas(self) -> Iterator[str]:
+        two = isinstance(self.betas, tuple) and len(self.betas) == 2
+        if not two or not all(type(beta) in (int, float) and 0 <= beta < 1 for beta in self.betas):
+            yield f"betas must be two numbers from 0 up to but not including 1, got {self.betas!r}"
+
+    def _pairs(self) -> Iterator[str]:
+        if self.width % self.heads:
+            yield f"heads must divide width, got {self.heads} heads and width {self.width}"
+        if self.min_lr > self.lr:
+            yield f"min_lr must not exceed lr, got {self.min_lr} and {self.lr}"
+
+    def rate(self, step: int) -> float:
+        r"""The learning rate of a step, counted from 0.
+
+        With the peak :math:`\eta`, the end :math:`\eta_{min}`, the warmup w and the number of steps T
+
+        .. math::
+            \eta_s = \eta\,\frac{s + 1}{w} \quad (s < w), \qquad
+            \eta_s = \eta_{min} + \frac{\eta - \eta_{min}}{2} \Bigl(1 + \cos \pi \frac{s - w}{T - w}\Bigr)
+        """
+        if step < self.warmup:
+            return self.lr * (step + 1) / self.warmup
+        done = (step - self.warmup) / (self.steps - self.warmup)
+        return self.min_lr + 0.5 * (self.lr - self.min_lr) * (1 + math.cos(math.pi * done))
+
+    def to_dict(self) -> dict[str, object]:
+        """The choices as JSON can hold them."""
+        return {**asdict(self), "betas": list(self.betas)}
+
+    @classmethod
+    def from_dict(cls, values: object, where: str) -> "TrainConfig":
+        """Read what `to_dict` gave.
+
+        Raises
+        ------
+        CheckpointError
+            `values`, found in `where`, are not exactly the choices of a run, or cannot be trained.
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(values, dict) or values.keys() != names:
+            got = sorted(values) if isinstance(values, dict) else type(values).__name__
+            raise CheckpointError(
+                f"{where} does not hold the choices of a training run: it needs {sorted(names)}, got {got}."
+            )
+        betas = values["betas"]
+        try:
+            return cls(**{**values, "betas": tuple(betas) if isinstance(betas, list) else betas})
+        except ArgumentError as error:
+            raise CheckpointError(f"{where} is damaged. {error}") from error

@@ -1,0 +1,153 @@
+"""Arrays in files: safetensors, written whole or not at all, and never a pickle.
+
+A file is first written under a temporary name in the same folder, flushed to the disk, and then renamed over
+the old one, so that a crash at any moment leaves either the old file or the new one.
+"""
+
+import contextlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from forgenb.backend import get_backend
+from forgenb.dtypes import ORDER
+from forgenb.errors import CheckpointError
+from forgenb.tensor import Tensor, from_array
+
+__all__ = ["is_temporary", "load", "read_arrays", "save", "write_arrays", "write_whole"]
+
+StrPath = str | os.PathLike[str]
+Text = Mapping[str, str]
+
+
+def save(path: StrPath, tensors: Mapping[str, Tensor | ArrayLike], metadata: Text | None = None) -> None:
+    """Write named tensors to one safetensors file, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file; an old one is replaced once the new one is on the disk.
+    tensors
+        Tensors or arrays of any shape and of a dtype that forgenb has.
+    metadata
+        Text that travels with them.
+
+    Raises
+    ------
+    CheckpointError
+        A dtype that forgenb has not, or a file that cannot be written (a full disk, no permission); what was
+        there before is left as it was.
+    """
+    write_arrays(path, {name: np.asarray(value) for name, value in tensors.items()}, metadata)
+
+
+def load(path: StrPath, backend: str | None = None) -> dict[str, Tensor]:
+    """Read every tensor of a safetensors file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    backend
+        Where the tensors go; otherwise what ``use`` or ``FORGENB_BACKEND`` says, else ``"cpu"``.
+
+    Raises
+    ------
+    CheckpointError
+        The file is missing, truncated or no safetensors file, or has a dtype that forgenb has not.
+    """
+    arrays, _ = read_arrays(path)
+    target = get_backend(backend)
+    return {name: from_array(array, target) for name, array in arrays.items()}
+
+
+def write_arrays(path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Text | None = None) -> None:
+    """`save` for host arrays alone."""
+    from safetensors.numpy import save as encode
+
+    for name, array in arrays.items():
+        if array.dtype not in ORDER:
+            raise CheckpointError(
+                f"{os.fspath(path)!r} was not written: {name!r} has dtype {array.dtype}, which is none of "
+                f"{', '.join(dtype.name for dtype in ORDER)}; convert it first."
+            )
+    whole = {name: np.array(array, order="C") for name, array in arrays.items()}
+    write_whole(path, encode(whole, dict(metadata) if metadata else None))
+
+
+def read_arrays(path: StrPath) -> tuple[dict[str, NDArray], dict[str, str]]:
+    """Return the arrays and the metadata of a safetensors file; see `load` for the errors."""
+    from safetensors import SafetensorError, safe_open
+
+    place = os.fspath(path)
+    try:
+        with safe_open(place, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+            metadata = file.metadata() or {}
+    except OSError as error:
+        raise CheckpointError(f"The checkpoint {place!r} cannot be read: {reason(error)}.") from error
+    except (SafetensorError, TypeError, AttributeError) as error:
+        raise CheckpointError(
+            f"{place!r} is not a complete safetensors file ({error}): it is truncated or was made by "
+            "something else; use another checkpoint."
+        ) from error
+    for name, array in arrays.items():
+        if array.dtype not in ORDER:
+            raise CheckpointError(
+                f"The checkpoint {place!r} has {name!r} of dtype {array.dtype}, which forgenb does not have; "
+                f"convert it to one of {', '.join(dtype.name for dtype in ORDER)}."
+            )
+    return arrays, metadata
+
+
+def write_whole(path: StrPath, data: bytes) -> None:
+    """Replace a file by `data`, so that a crash at any moment leaves the old content or the new.
+
+    Raises
+    ------
+    CheckpointError
+        The file cannot be written; the old one is untouched and nothing else is left behind.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(target.parent)
+    except OSError as error:
+        raise CheckpointError(
+            f"{os.fspath(path)!r} cannot be written: {reason(error)}. What was there before is unchanged; "
+            "make room or choose another place."
+        ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's list of names to the disk, where the system can do that."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file name is one that an interrupted `write_whole` leaves."""
+    return name.startswith(".") and name.endswith(".tmp")
+
+
+def reason(error: OSError) -> str:
+    """What the system said, in its words."""
+    return error.strerror or str(error)
