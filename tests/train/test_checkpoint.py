@@ -51,7 +51,7 @@ def damaged(path, checkpoint, change):
     ("change", "message"),
     [
         (lambda about: about.pop("step"), "is incomplete: its metadata lacks step"),
-        (lambda about: about.update(step="1", seconds=None), "lacks step, seconds"),
+        (lambda about: about.update(step="1", seconds=None), "is incomplete: .* lacks step, seconds"),
         (lambda about: about.update(format=9), "has format 9, this forgenb reads 1"),
         (lambda about: about.update(characters="aa"), "is damaged. Character 'a' at position 1"),
         (lambda about: about["config"].pop("lr"), "does not hold the choices"),
