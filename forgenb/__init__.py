@@ -3,6 +3,7 @@
 from . import data, errors, models, nn, ops, optim, random, train
 from .backend import backends, compiled, stats, use
 from .functional import custom_op, grad, value_and_grad
+from .gradcheck import gradcheck
 from .random import seed
 from .tape import no_grad
 from .tape_table import Tape
@@ -20,6 +21,7 @@ __all__ = [
     "data",
     "errors",
     "grad",
+    "gradcheck",
     "load",
     "models",
     "nn",

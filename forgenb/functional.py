@@ -1,10 +1,11 @@
-"""Functions of functions: `grad`, `value_and_grad`, and `custom_op` for an op with a rule of the user's own."""
+"""Functions of functions: `grad`, `value_and_grad`, and `custom_op` for a rule of the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
+from typing import Any
 
 from .errors import ArgumentError, TapeError
 from .ops.apply import as_tensor
@@ -100,7 +101,7 @@ def _variable(x: Tensor) -> Tensor:
     return fresh
 
 
-def _one_element(value) -> Tensor:
+def _one_element(value: Any) -> Tensor:
     if not isinstance(value, Tensor) or value.size != 1:
         got = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
         raise ArgumentError(
@@ -176,7 +177,7 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
     return op
 
 
-def _owned(label: str, results, inputs: int) -> tuple:
+def _owned(label: str, results: Any, inputs: int) -> tuple:
     """Copies of a rule's gradients, which the sweep may add to."""
     several = results if isinstance(results, tuple) else (results,)
     if len(several) != inputs or not all(g is None or isinstance(g, Tensor) for g in several):

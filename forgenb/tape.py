@@ -224,7 +224,10 @@ class _Sweep:
         self.finished: list[tuple[Node, int, Tensor]] = []
 
     def arrive(self, node: Node, index: int, grad: Tensor, borrowed: bool) -> None:
-        """Add a contribution; `borrowed` means that someone else may hold the same memory."""
+        """Add a contribution; `borrowed` means that it must not be added to in place.
+
+        Someone else may hold the same memory, or its own elements may share some (a broadcast view).
+        """
         if node.number not in self.nodes:
             self.nodes[node.number] = node
             heapq.heappush(self.heap, -node.number)
@@ -285,7 +288,7 @@ class _Sweep:
                     f"the backward of {node.name} gave input {number} a gradient of shape {grad.shape} and dtype "
                     f"{grad.dtype.name}; the input has shape {spec[0]} and dtype {spec[1].name}"
                 )
-            borrowed = id(grad.memory) in shared
+            borrowed = id(grad.memory) in shared or not grad.contiguous
             shared.append(id(grad.memory))
             self.arrive(*parent, grad, borrowed)
         if not self.retain:

@@ -6,6 +6,7 @@ the host sees them, so that what a program does between two ops does not count.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -95,7 +96,7 @@ class Tape:
         self._undo.append((_LISTENERS.set((self,)), seam.start_trace()))
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         token, trace = self._undo.pop()
         seam.stop_trace(trace)
         _LISTENERS.reset(token)
@@ -120,8 +121,8 @@ class Tape:
             )
         if tensor.node is not None and not tensor.node.leaf:
             raise TapeError(
-                f"tape.leaf got the result of {tensor.node.name}, of shape {tensor.shape}: only a tensor that no op "
-                "made is a leaf, use detach()"
+                f"tape.leaf got the result of {tensor.node.name}, of shape {tensor.shape}: only a tensor "
+                "that no op made is a leaf, use detach()"
             )
         tensor.requires_grad = True
         self._place(tensor.node)
@@ -147,8 +148,8 @@ class Tape:
         if root.node is None or root.node.number not in self._places:
             made = "not tracked" if root.node is None else f"made by {root.node.name} elsewhere"
             raise TapeError(
-                f"tape.backward from a tensor of shape {root.shape} that is not on this tape ({made}): compute it "
-                "inside this tape's with block, from leaves"
+                f"tape.backward from a tensor of shape {root.shape} that is not on this tape ({made}): "
+                "compute it inside this tape's with block, from leaves"
             )
         if seed is None:
             if root.size != 1:
@@ -178,7 +179,7 @@ class Tape:
         return found
 
     def note(self, node: Node, events: list | None = None) -> None:
-        """Add a recorded node; `events` are the (kernel, seconds) of its forward, by default those since the last."""
+        """Add a recorded node; `events` are its (kernel, seconds), by default those since the last."""
         events = self._taken() if events is None else events
         inputs = []
         for parent in node.parents:
@@ -197,7 +198,7 @@ class Tape:
         self._taken()
 
     @contextmanager
-    def sweeping(self, node: Node):
+    def sweeping(self, node: Node) -> Iterator[None]:
         """Time the backward of `node`, inside a ``with`` block."""
         self._taken()
         before = self._spent

@@ -6,6 +6,8 @@ The only fast-math flag is `reassoc`, on the one addition of `accumulate`.
 
 from functools import partial
 
+import operator
+
 import numpy as np
 from llvmlite import ir
 from numba import types as nt
@@ -55,20 +57,46 @@ def accumulate(typing, s, v):
     return elementwise(lambda builder, s, v: builder.fadd(s, v, flags=("reassoc",)), s, v)
 
 
-def lane_sum(s):
-    return s
+def itself(value):
+    """Signature and code of a primitive that on one lane is the identity."""
+    return value(value), lambda context, builder, signature, values: values[0]
 
 
-def lane_max(m):
-    return m
+@intrinsic
+def lane_sum(typing, s):
+    return itself(s)
 
 
-def put(array, index, value):
-    array[index] = value
+@intrinsic
+def lane_max(typing, m):
+    return itself(m)
 
 
-def put_adding(array, index, value):
-    array[index] += value
+def written(typing, array, index, value, adding):
+    """Signature and code of ``array[index] = value``, or ``+=``; the value has the array's dtype."""
+    signature = nt.void(array, index, value)
+    getting = typing.resolve_function_type(operator.getitem, (array, index), {})
+    setting = typing.resolve_function_type(operator.setitem, (array, index, array.dtype), {})
+
+    def emit(context, builder, signature, values):
+        target, place, content = values
+        content = context.cast(builder, content, value, array.dtype)
+        if adding:
+            content = builder.fadd(context.get_function(operator.getitem, getting)(builder, (target, place)), content)
+        context.get_function(operator.setitem, setting)(builder, (target, place, content))
+        return context.get_dummy_value()
+
+    return signature, emit
+
+
+@intrinsic
+def put(typing, array, index, value):
+    return written(typing, array, index, value, adding=False)
+
+
+@intrinsic
+def put_adding(typing, array, index, value):
+    return written(typing, array, index, value, adding=True)
 
 
 @intrinsic

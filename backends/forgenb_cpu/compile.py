@@ -36,7 +36,7 @@ OPTIONS = {"error_model": "numpy", "boundscheck": False}
 SIGNATURE = nt.void(nt.int64, nt.int64, nt.int64)
 PANEL_SIGNATURE = nt.int64(*(nt.int64,) * 8)
 TYPES = {"int64": np.int64, "bool_": np.bool_, "uint32": np.uint32, "uint16": np.uint16, "int32": np.int32, "uint64": np.uint64}
-TYPES |= {"float32": np.float32, "float64": np.float64}
+TYPES |= {"uint8": np.uint8, "float32": np.float32, "float64": np.float64}
 FILE = "forgenb_launcher.py"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from forgenb.kernel import Kernel
 
+BYTES = {"bool_": "uint8"}  # Numba cannot store a bool through a pointer
 FIXED = {"int": "int64", "bool": "bool_", "uint": "uint32"}
 
 
@@ -122,6 +123,11 @@ def panel_text(action: str, stored: str, dtype: str, size: int) -> str:
     `line` counts the rows of the innermost dimension and `column` the place in one, so that two
     dimensions, the common case, need no division here.
     """
-    place = {"float16": "uint16"}.get(stored, stored)
     copies = ENTER if action == "enter" else LEAVE
-    return PANEL_TEXT.format(size=size, same=stored == dtype, stored=place, dtype=dtype, copies=copies)
+    if dtype == "bool_":
+        copies = copies.replace("to_panel(", "uint8(0 != ")
+    if stored == "bool_":
+        copies = copies.replace("to_storage(", "uint8(0 != ")
+    place = {"float16": "uint16"} | BYTES
+    names = {"stored": place.get(stored, stored), "dtype": BYTES.get(dtype, dtype)}
+    return PANEL_TEXT.format(size=size, same=stored == dtype, copies=copies, **names)

@@ -1,4 +1,4 @@
-"""Initial values of parameters: drawn on the host, from the stream of a seed and the parameter's full name."""
+"""Initial values of parameters: drawn on the host, from the stream of a seed and a parameter's name."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ArgumentError, CheckpointError, ShapeError
 from ..ops.apply import run_map
-from ..ops.movement import copy_kernel
+from ..ops.copying import copy_kernel
 from ..tensor import Parameter, Tensor, from_array
 
 
@@ -42,6 +42,7 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
 
     def __call__(self, *args, **keywords):
+        """Run `forward`."""
         return self.forward(*args, **keywords)
 
     def _children(self) -> Iterator[tuple[str, Parameter | Module]]:
@@ -50,7 +51,7 @@ class Module:
                 yield name, value
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """(dotted name, parameter) of this module and those inside, each parameter once, in canonical order."""
+        """(dotted name, parameter) of this module and those inside, each once, in canonical order."""
         seen: set[int] = set()
         for name, parameter in self._walk(""):
             if id(parameter) not in seen:
@@ -69,7 +70,7 @@ class Module:
         return [parameter for _, parameter in self.named_parameters()]
 
     def modules(self) -> Iterator[Module]:
-        """This module and all inside it."""
+        """Yield this module and all inside it."""
         yield self
         for _, child in self._children():
             if isinstance(child, Module):

@@ -13,7 +13,11 @@ from .module import Module
 
 
 class LayerNorm(Module):
-    r""":math:`y = \gamma (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta` over the last axis, with biased variance.
+    r"""Layer normalisation over the last axis.
+
+    .. math:: y = \gamma (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta
+
+    with the row's mean and biased variance.
 
     Parameters
     ----------

@@ -1,12 +1,15 @@
 """Every op as a function, and the table that describes them all. ``fnb.ops.<op>`` looks a name up there."""
 
-from . import (
+from . import (  # noqa: F401, each enters its rows into the table
+    activations,
     arithmetic,
     assignment,
     attention,
     casts,
+    comparison,
     dropout,
     embedding,
+    extrema,
     gelu,
     heads,
     indexing,
@@ -15,6 +18,8 @@ from . import (
     loss,
     matmul,
     movement,
+    pointwise,
+    power,
     reduction,
     scatter,
     softmax,

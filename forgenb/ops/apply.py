@@ -6,7 +6,7 @@ operands of any strides; `run_rows` launches a row program on contiguous operand
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from numbers import Number
 from typing import NamedTuple
 
@@ -40,10 +40,17 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
 
 
 def pair(x, y) -> tuple[Tensor, Tensor]:
-    """Two operands as tensors, at least one of which is one already."""
-    if isinstance(x, Tensor):
-        return x, y if isinstance(y, Tensor) else as_tensor(y, x)
-    return (as_tensor(x, y), y) if isinstance(y, Tensor) else (as_tensor(x), as_tensor(y))
+    """Two operands as tensors; of two float dtypes the lesser is converted, so that gradients find their way back."""
+    if not isinstance(x, Tensor):
+        x = as_tensor(x, y) if isinstance(y, Tensor) else as_tensor(x)
+    if not isinstance(y, Tensor):
+        y = as_tensor(y, x)
+    if x.dtype is not y.dtype and x.dtype.kind == y.dtype.kind == "f":
+        from .casts import astype
+
+        common = result_dtype(x.dtype, y.dtype)
+        x, y = (t if t.dtype is common else astype(t, common) for t in (x, y))
+    return x, y
 
 
 def same_backend(name: str, tensors) -> None:
@@ -169,7 +176,7 @@ class _Plan(NamedTuple):
     outputs: tuple[np.dtype | None, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _plan(kernel: Kernel) -> _Plan:
     read = [o.name for o in kernel.operands if o.reads]
     order = tuple(

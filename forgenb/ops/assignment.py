@@ -12,8 +12,9 @@ from ..errors import ArgumentError, ShapeError, TapeError
 from ..tape import is_recording
 from ..tensor import Tensor
 from .apply import as_tensor, broadcast_shape, copied, run_map, same_backend
+from .copying import copy_kernel
 from .indexing import is_index_array, key_parts, view_geometry
-from .movement import broadcast_to, copy_kernel
+from .movement import broadcast_to
 from .table import op
 
 

@@ -80,9 +80,9 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
         raise ArgumentError(f"attention got p={p}: the probability of dropping must be in [0, 1)")
     packed = widened(qkv.detach())
     q, k, v = (heads_of(packed, heads, third) for third in range(3))
-    weights = product(q, k, None, False, True, float(q.shape[-1] ** -0.5))
-    time = qkv.shape[1]
-    run_rows(softmax_kernel, (weights.size // max(time, 1), time), (weights, weights), (time, 0))
+    scores = product(q, k, None, False, True, float(q.shape[-1] ** -0.5))
+    weights, time = empty(scores.shape, scores.dtype, scores.backend), qkv.shape[1]
+    run_rows(softmax_kernel, (weights.size // max(time, 1), time), (scores, weights), (time, 0))
     out = empty((*qkv.shape[:2], qkv.shape[2] // 3), packed.dtype, packed.backend)
     product(dropout(weights, p, seed, offset), v, out=heads_of(out, heads, 0, 1))
 

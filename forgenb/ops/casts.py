@@ -23,8 +23,8 @@ def _samples(rng: np.random.Generator):
 def astype(x, dtype) -> Tensor:
     r"""A copy in another dtype: floats are rounded to nearest, and cut towards 0 where they become integers.
 
-    Backward, from float to float: `dout` in the dtype of `x`. A result that is no float is off the tape. What a
-    float outside the range of an integer dtype becomes is undefined, as in NumPy. Saves nothing.
+    Backward, from float to float: `dout` in the dtype of `x`. A result that is no float is off the tape.
+    What a float outside the range of an integer dtype becomes is undefined, as in NumPy. Saves nothing.
 
     Raises
     ------

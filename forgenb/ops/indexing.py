@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
+from ..errors import ArgumentError, IndexRangeError, ShapeError
 from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
-from .movement import copy_kernel, reshape, zeros
+from .copying import copy_kernel
+from .movement import reshape, zeros
 from .scatter import take, wrapped_positions
 from .table import SHAPES, op
 

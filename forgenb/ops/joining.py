@@ -12,8 +12,9 @@ from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, run_map, same_backend
 from .casts import astype
+from .copying import copy_kernel
 from .indexing import getitem
-from .movement import copy_kernel, expand_dims, zeros
+from .movement import expand_dims, zeros
 from .table import op
 
 

@@ -33,7 +33,7 @@ def cross_entropy_kernel(row, x, targets, loss, lse):
 
 @row_kernel("x[rows,n] targets[rows]:int lse[rows] dout[one] -> dx[rows,n]; scale")
 def cross_entropy_grad_kernel(row, x, targets, lse, dout, dx, scale):
-    """dx = (softmax(x) - onehot(target)) dout scale."""
+    """Dx = (softmax(x) - onehot(target)) dout scale."""
     factor = dout[0] * scale
     for j in lanes(x.shape[1]):
         put(dx, (row, j), exp(x[row, j] - lse[row]) * factor)

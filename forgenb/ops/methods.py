@@ -2,9 +2,59 @@
 
 from __future__ import annotations
 
-from ..tensor import Tensor
-from . import arithmetic, matmul, movement, reduction
+from collections.abc import Callable
+
+from ..backend import get_backend
+from ..tape import record
+from ..tensor import Tensor, from_array
+from . import (
+    activations,
+    arithmetic,
+    casts,
+    comparison,
+    extrema,
+    matmul,
+    movement,
+    pointwise,
+    power,
+    reduction,
+)
 from .apply import copied, run_map
+
+BINARY = {
+    "add": arithmetic.add,
+    "sub": arithmetic.sub,
+    "mul": arithmetic.mul,
+    "truediv": arithmetic.div,
+    "pow": power.pow_,
+    "matmul": matmul.matmul,
+}
+COMPARISONS = {
+    "gt": comparison.greater,
+    "ge": comparison.greater_equal,
+    "lt": comparison.less,
+    "le": comparison.less_equal,
+    "eq": comparison.equal,
+    "ne": comparison.not_equal,
+}
+METHODS = {
+    "abs": pointwise.abs_,
+    "argmax": extrema.argmax,
+    "argmin": extrema.argmin,
+    "astype": casts.astype,
+    "clip": activations.clip,
+    "exp": pointwise.exp,
+    "log": pointwise.log,
+    "max": extrema.max_,
+    "mean": reduction.mean,
+    "min": extrema.min_,
+    "relu": activations.relu,
+    "sigmoid": activations.sigmoid,
+    "sqrt": pointwise.sqrt,
+    "square": pointwise.square,
+    "sum": reduction.sum_,
+    "tanh": activations.tanh,
+}
 
 
 def copy(self) -> Tensor:
@@ -19,20 +69,80 @@ def add_in_place(self, other: Tensor) -> Tensor:
     return self
 
 
+def to(self, backend: str) -> Tensor:
+    """The tensor itself where it lives on `backend`, else a copy there, on the tape.
+
+    Backward: `dout` moved back. Saves nothing.
+
+    Parameters
+    ----------
+    backend : str
+        The name of a backend that `forgenb.backends` lists.
+
+    Raises
+    ------
+    BackendError
+        If there is no such backend, or it cannot be used.
+    """
+    target, home = get_backend(backend), self.backend.name
+    if target is self.backend:
+        return self
+
+    def backward(dout):
+        return (to(dout, home),)
+
+    return record(from_array(self.numpy(), target), (self,), backward)
+
+
+def _reflected(function: Callable) -> Callable:
+    return lambda self, other: function(other, self)
+
+
+def _compared(function: Callable) -> Callable:
+    def compare(self, other):
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return function(self, other)
+
+    compare.__doc__ = function.__doc__
+    return compare
+
+
+def _spread(function: Callable) -> Callable:
+    """A method that takes its sizes or axes one by one, or as one tuple."""
+
+    def method(self, *numbers):
+        return function(self, numbers[0] if len(numbers) == 1 else numbers or None)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _special() -> dict[str, object]:
+    """What Python and NumPy give a meaning to. Equality is by element, the hash stays that of the object."""
+    found: dict[str, object] = {
+        "__abs__": pointwise.abs_,
+        "__hash__": object.__hash__,
+        "__neg__": arithmetic.neg,
+        "T": property(movement.transpose),
+        "reshape": _spread(movement.reshape),
+        "transpose": _spread(movement.transpose),
+    }
+    for symbol, function in BINARY.items():
+        found[f"__{symbol}__"] = function
+        found[f"__r{symbol}__"] = _reflected(function)
+    for symbol, function in COMPARISONS.items():
+        found[f"__{symbol}__"] = _compared(function)
+    return found
+
+
 def install() -> None:
     """Give `Tensor` its operators and methods."""
-    for symbol, function in {
-        "add": arithmetic.add,
-        "sub": arithmetic.sub,
-        "mul": arithmetic.mul,
-        "truediv": arithmetic.div,
-        "matmul": matmul.matmul,
+    for name, value in {
+        **METHODS,
+        "copy": copy,
+        "add_in_place": add_in_place,
+        "to": to,
+        **_special(),
     }.items():
-        setattr(Tensor, f"__{symbol}__", function)
-        setattr(Tensor, f"__r{symbol}__", lambda self, other, function=function: function(other, self))
-    Tensor.__neg__ = arithmetic.neg
-    Tensor.copy, Tensor.add_in_place = copy, add_in_place
-    Tensor.sum, Tensor.mean = reduction.sum_, reduction.mean
-    Tensor.reshape = lambda self, *shape: movement.reshape(self, shape[0] if len(shape) == 1 else shape)
-    Tensor.transpose = lambda self, *axes: movement.transpose(self, axes[0] if len(axes) == 1 else axes or None)
-    Tensor.T = property(movement.transpose)
+        setattr(Tensor, name, value)

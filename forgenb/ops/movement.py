@@ -9,17 +9,10 @@ import numpy as np
 
 from ..dtypes import compute_dtype
 from ..errors import ShapeError
-from ..kernel import map_kernel
 from ..tape import record
 from ..tensor import Tensor, contiguous_strides, count, from_array
 from .apply import as_tensor, broadcast_shape, contiguous, copied
 from .table import op
-
-
-@map_kernel("x -> out")
-def copy_kernel(x):
-    """The identity; a change of dtype happens where the panel is stored."""
-    return x
 
 
 def movable(x: Tensor) -> Tensor:

@@ -16,9 +16,10 @@ from ..errors import BackendError, DTypeError, IndexRangeError, ShapeError, Tape
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
 from ..tape import is_recording, record
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array
+from ..tensor import Tensor, count, empty, from_array
 from .apply import as_tensor, run_map, run_rows, same_backend
-from .movement import copy_kernel, movable, moveaxis, narrowed, reshape
+from .copying import copy_kernel
+from .movement import movable, moveaxis, narrowed
 from .table import op
 
 BLOCK = 64

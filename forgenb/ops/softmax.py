@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp
-from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
+from ..kernel.primitives import accumulate, infinity, lane_max, lane_sum, lanes, maxnum, put, real, select
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, count, empty
 from .apply import as_tensor, copied, run_rows, widened
@@ -16,38 +16,43 @@ from .table import op
 
 @row_kernel("x[rows,n] -> out[rows,n]; queries:int off:int")
 def softmax_kernel(row, x, out, queries, off):
-    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes its row NaN."""
+    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes its row NaN.
+
+    Masking whole stretches of 64 keeps the loops' lengths multiples of a vector; beyond them nothing is computed.
+    """
     n = x.shape[1]
     seen = min(n, row % queries + off + 1) if queries > 0 else n
-    m = x[row, 0]
-    for j in lanes(seen):
-        m = maxnum(m, x[row, j])
+    wide = min(n, (seen + 63) // 64 * 64)
+    m = -infinity()
+    for j in lanes(wide):
+        m = maxnum(m, select(j < seen, x[row, j], -infinity()))
     m = lane_max(m)
     s = real(0)
-    for j in lanes(seen):
-        e = exp(x[row, j] - m)
+    for j in lanes(wide):
+        e = select(j < seen, exp(x[row, j] - m), 0.0)
         put(out, (row, j), e)
         s = accumulate(s, e)
     scale = 1.0 / lane_sum(s)
-    for j in lanes(seen):
+    for j in lanes(wide):
         put(out, (row, j), out[row, j] * scale)
-    for j in lanes(n - seen):
-        put(out, (row, j + seen), real(0))
+    for j in lanes(n - wide):
+        put(out, (row, j + wide), real(0))
 
 
 @row_kernel("y[rows,n] dout[rows,n] -> dx[rows,n]; queries:int off:int")
 def softmax_grad_kernel(row, y, dout, dx, queries, off):
-    """dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
+    """Dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
     n = y.shape[1]
     seen = min(n, row % queries + off + 1) if queries > 0 else n
+    wide = min(n, (seen + 63) // 64 * 64)
     s = real(0)
-    for j in lanes(seen):
-        s = accumulate(s, y[row, j] * dout[row, j])
+    for j in lanes(wide):
+        s = accumulate(s, select(j < seen, y[row, j] * dout[row, j], 0.0))
     s = lane_sum(s)
-    for j in lanes(seen):
-        put(dx, (row, j), y[row, j] * (dout[row, j] - s))
-    for j in lanes(n - seen):
-        put(dx, (row, j + seen), real(0))
+    for j in lanes(wide):
+        put(dx, (row, j), select(j < seen, y[row, j] * (dout[row, j] - s), 0.0))
+    for j in lanes(n - wide):
+        put(dx, (row, j + wide), real(0))
 
 
 def _samples(rng: np.random.Generator):

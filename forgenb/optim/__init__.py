@@ -1,4 +1,4 @@
-"""Optimisers, gradient clipping and learning-rate schedules. Imports tensors, ops and `forgenb.nn`'s state check."""
+"""Optimisers, gradient clipping and learning-rate schedules. Imports tensors, ops and `forgenb.nn`."""
 
 from .adam import Adam, AdamW
 from .clip import clip_grad_norm, global_norm

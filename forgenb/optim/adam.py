@@ -13,7 +13,7 @@ from .optimizer import Optimizer, checked
 
 @map_kernel("p g m v -> p m v; rate beta1 rest1 beta2 rest2 root eps l2 shrink factor")
 def adam_kernel(p, g, m, v, rate, beta1, rest1, beta2, rest2, root, eps, l2, shrink, factor):
-    """One step; `rate` and `root` carry the bias corrections: lr / (1 - beta1^t) and 1 / sqrt(1 - beta2^t)."""
+    """One step; `rate` is lr / (1 - beta1^t) and `root` is 1 / sqrt(1 - beta2^t), from the host."""
     g = g * factor + l2 * p
     m = beta1 * m + rest1 * g
     v = beta2 * v + rest2 * (g * g)
@@ -65,7 +65,7 @@ class Adam(Optimizer):
 
     def update(self, p, grad, state, count, factor):
         """See `Optimizer.update`."""
-        self._run(p, grad, state, count, factor, self.weight_decay if getattr(p, "decay", True) else 0.0, 0.0)
+        self._run(p, grad, state, count, factor, self.weight_decay if p.decay else 0.0, 0.0)
 
     def _run(self, p, grad, state, count, factor, l2, decay):
         beta1, beta2 = self.betas
@@ -101,4 +101,4 @@ class AdamW(Adam):
 
     def update(self, p, grad, state, count, factor):
         """See `Optimizer.update`."""
-        self._run(p, grad, state, count, factor, 0.0, self.weight_decay if getattr(p, "decay", True) else 0.0)
+        self._run(p, grad, state, count, factor, 0.0, self.weight_decay if p.decay else 0.0)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ..backend import Backend
 from ..errors import ArgumentError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
@@ -44,7 +45,7 @@ def widened_dtype(t: Tensor) -> np.dtype:
     return np.dtype("float32") if t.dtype == np.float16 else t.dtype
 
 
-def _squares(tensors: list[Tensor], dtype: np.dtype, backend) -> float:
+def _squares(tensors: list[Tensor], dtype: np.dtype, backend: Backend) -> float:
     counts = [-(-t.size // BLOCK) for t in tensors]
     sums = empty((sum(counts),), dtype, backend)
     start = 0
@@ -62,7 +63,7 @@ def _squares(tensors: list[Tensor], dtype: np.dtype, backend) -> float:
 
 
 def clip_factor(norm: float, max_norm: float) -> float:
-    """What gradients of that norm are multiplied by: ``max_norm / norm`` where the norm is greater, else 1."""
+    """What gradients of that norm are multiplied by: ``max_norm / norm`` where it is greater, else 1."""
     if not max_norm > 0:
         raise ArgumentError(f"clipping needs a norm above 0, got {max_norm!r}")
     return max_norm / norm if norm > max_norm else 1.0

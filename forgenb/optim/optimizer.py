@@ -1,4 +1,4 @@
-"""What all optimisers share: the list of parameters, clipping inside the step, and state that can be saved."""
+"""What all optimisers share: the list of parameters, clipping in the step, and state that can be saved."""
 
 from __future__ import annotations
 
@@ -48,8 +48,10 @@ class Optimizer:
         known: set[int] = set()
         for position, item in enumerate(params):
             name, parameter = item if isinstance(item, tuple) else (None, item)
-            if not isinstance(parameter, Tensor):
-                raise ArgumentError(f"an optimiser updates parameters, got {type(parameter).__name__}")
+            if not isinstance(parameter, Parameter):
+                raise ArgumentError(
+                    f"an optimiser updates fnb.Parameter objects, got {type(parameter).__name__}"
+                )
             name = name or parameter.name or f"{position}"
             if name in self.params or id(parameter) in known:
                 raise ArgumentError(
@@ -91,7 +93,9 @@ class Optimizer:
         self.steps += 1
         return norm
 
-    def update(self, p: Tensor, grad: Tensor, state: tuple[Tensor, ...], count: int, factor: float) -> None:
+    def update(
+        self, p: Parameter, grad: Tensor, state: tuple[Tensor, ...], count: int, factor: float
+    ) -> None:
         """Write the new `p` and `state`; `count` is 1 at p's first step, `factor` scales the gradient."""
         raise NotImplementedError(f"{type(self).__name__} defines no update")
 

@@ -12,6 +12,7 @@ from .optimizer import Optimizer, checked
 
 @map_kernel("p g v -> p v; lr alpha rest eps l2 factor")
 def rmsprop_kernel(p, g, v, lr, alpha, rest, eps, l2, factor):
+    """One step."""
     g = g * factor + l2 * p
     v = alpha * v + rest * (g * g)
     return p - lr * (g / (sqrt(v) + eps)), v
@@ -54,6 +55,6 @@ class RMSprop(Optimizer):
 
     def update(self, p, grad, state, count, factor):
         """See `Optimizer.update`."""
-        l2 = self.weight_decay if getattr(p, "decay", True) else 0.0
+        l2 = self.weight_decay if p.decay else 0.0
         scalars = self.lr, self.alpha, 1 - self.alpha, self.eps, l2, factor
         run_map(rmsprop_kernel, (p, grad, *state), scalars, into=(p, *state))

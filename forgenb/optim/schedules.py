@@ -10,7 +10,7 @@ from ..errors import ArgumentError
 def _check(step: int, steps: int, warmup: int = 0) -> None:
     if step < 1 or steps < 1 or not 0 <= warmup <= steps:
         raise ArgumentError(
-            f"a schedule needs step >= 1, steps >= 1 and 0 <= warmup <= steps, got {step}, {steps} and {warmup}"
+            f"a schedule needs step >= 1 and 0 <= warmup <= steps >= 1, got {step}, {warmup} and {steps}"
         )
 
 
@@ -34,7 +34,7 @@ def step_decay(step: int, every: int, lr: float, factor: float = 0.1) -> float:
 
 
 def warmup_cosine(step: int, steps: int, warmup: int, lr: float, min_lr: float = 0.0) -> float:
-    r"""Rise in a straight line to `lr` at step `warmup`, then fall along a cosine to `min_lr` at step `steps`.
+    r"""Rise in a line to `lr` at step `warmup`, then fall along a cosine to `min_lr` at step `steps`.
 
     .. math::
         \eta_t = \eta\,\frac{t}{w} \quad (t \le w), \qquad

@@ -12,24 +12,30 @@ from .optimizer import Optimizer, checked
 
 @map_kernel("p g -> p; lr l2 factor")
 def sgd_kernel(p, g, lr, l2, factor):
+    """One step without momentum."""
     return p - lr * (g * factor + l2 * p)
 
 
 @map_kernel("p g b -> p b; lr momentum l2 factor")
 def momentum_kernel(p, g, b, lr, momentum, l2, factor):
+    """One step; b is the running sum of gradients."""
     b = momentum * b + (g * factor + l2 * p)
     return p - lr * b, b
 
 
 @map_kernel("p g b -> p b; lr momentum l2 factor")
 def nesterov_kernel(p, g, b, lr, momentum, l2, factor):
+    """One step from where the momentum would lead."""
     d = g * factor + l2 * p
     b = momentum * b + d
     return p - lr * (d + momentum * b), b
 
 
 class SGD(Optimizer):
-    r"""Gradient descent: with :math:`d = g + \lambda p`, :math:`b \leftarrow \mu b + d` and :math:`p \leftarrow p - \eta b`.
+    r"""Gradient descent, perhaps with momentum.
+
+    .. math::
+        b \leftarrow \mu b + g + \lambda p, \qquad p \leftarrow p - \eta b
 
     Parameters
     ----------
@@ -38,7 +44,7 @@ class SGD(Optimizer):
     momentum : float
         :math:`\mu`, from 0 up to 1.
     nesterov : bool
-        Step by :math:`d + \mu b` in place of b.
+        Step by :math:`g + \lambda p + \mu b` in place of b.
     weight_decay : float
         :math:`\lambda`, on parameters whose `decay` is set.
 
@@ -65,7 +71,7 @@ class SGD(Optimizer):
 
     def update(self, p, grad, state, count, factor):
         """See `Optimizer.update`."""
-        l2 = self.weight_decay if getattr(p, "decay", True) else 0.0
+        l2 = self.weight_decay if p.decay else 0.0
         if not self.slots:
             run_map(sgd_kernel, (p, grad), (self.lr, l2, factor), into=(p,))
             return

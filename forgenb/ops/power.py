@@ -1,0 +1,197 @@
+"""Powers: `pow` with a tensor or a number as exponent, and its gradients for base and exponent.
+
+Conventions: :math:`x^0 = 1` for every x, also 0 and NaN; a negative base with a broken exponent gives NaN.
+The gradient for the base is 0 where the exponent is 0. The gradient for the exponent is 0 where the base is 0
+and the exponent is not negative, and NaN where the base is negative, since no logarithm exists there.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+
+from ..dtypes import result_dtype
+from ..errors import ArgumentError
+from ..kernel import map_kernel
+from ..kernel.elementary import log as log_of
+from ..kernel.elementary import pow as pow_of
+from ..kernel.primitives import select
+from ..tape import record
+from ..tensor import Tensor
+from .apply import as_tensor, copied, pair, run_map
+from .arithmetic import mul, scale
+from .pointwise import as_float, log, sqrt, square
+from .reduction import sum_to
+from .table import PAIRS, SHAPES, binary, op
+
+
+@map_kernel("x y -> out")
+def pow_kernel(x, y):
+    """A power."""
+    return pow_of(x, y)
+
+
+@map_kernel("x -> out; exponent")
+def pow_number_kernel(x, exponent):
+    """A power with one exponent for all."""
+    return pow_of(x, exponent)
+
+
+@map_kernel("x y -> out")
+def pow_whole_kernel(x, y):
+    """Power of integers by repeated squaring; `y` is not negative."""
+    out = 1
+    while y > 0:
+        if y % 2 == 1:
+            out = out * x
+        x = x * x
+        y = y // 2
+    return out
+
+
+@map_kernel("x y dout -> dx")
+def pow_grad_kernel(x, y, dout):
+    """The slope for the base."""
+    return select(y == 0.0, 0.0, dout * y * pow_of(x, y - 1.0))
+
+
+@map_kernel("x dout -> dx; exponent")
+def pow_number_grad_kernel(x, dout, exponent):
+    """The slope for the base, with one exponent for all."""
+    return select(exponent == 0.0, 0.0, dout * exponent * pow_of(x, exponent - 1.0))
+
+
+@map_kernel("x y dout -> dy")
+def pow_grad_exponent_kernel(x, y, dout):
+    """The slope for the exponent."""
+    return select((x == 0.0) & (y >= 0.0), 0.0, dout * pow_of(x, y) * log_of(x))
+
+
+def _grad_samples(rng: np.random.Generator):
+    for first, second in PAIRS:
+        dout = rng.uniform(-2, 2, np.broadcast_shapes(first, second))
+        yield (rng.uniform(0.5, 2, first), rng.uniform(-2, 2, second), dout), {}
+
+
+def _mixed(x: Tensor, y: Tensor, dout: Tensor) -> Tensor:
+    r"""The mixed derivative :math:`x^{y-1} (1 + y \log x)\,dout` that both gradients share."""
+    return mul(y, pow_grad_exponent(x, y - 1.0, dout)) + pow_(x, y - 1.0) * dout
+
+
+@op(_grad_samples, lambda x, y, dout: dout * y * x ** (y - 1), (0, 1, 2))
+def pow_grad(x, y, dout) -> Tensor:
+    r"""Gradient of `pow` for the base, :math:`dx = y\,x^{y-1}\,dout`, not summed to the shape of `x`.
+
+    Backward, with the cotangent :math:`g`: :math:`y (y-1) x^{y-2}\,dout\,g` for `x`,
+    :math:`x^{y-1} (1 + y \log x)\,dout\,g` for `y`, :math:`y\,x^{y-1} g` for `dout`. Saves all operands.
+    """
+    x, y, dout = as_float(x), as_float(y), as_float(dout)
+
+    def backward(g):
+        both = mul(g, dout)
+        dx = sum_to(mul(y, pow_grad(x, y - 1.0, both)), x.shape)
+        return dx, sum_to(_mixed(x, y, both), y.shape), sum_to(pow_grad(x, y, g), dout.shape)
+
+    return record(run_map(pow_grad_kernel, (x, y, dout)), (x, y, dout), backward)
+
+
+@op(_grad_samples, lambda x, y, dout: dout * x**y * np.log(x), (0, 1, 2))
+def pow_grad_exponent(x, y, dout) -> Tensor:
+    r"""Gradient of `pow` for the exponent, :math:`dy = x^y \log(x)\,dout`, not summed to the shape of `y`.
+
+    Backward, with the cotangent :math:`g`: :math:`x^{y-1} (1 + y \log x)\,dout\,g` for `x`,
+    :math:`x^y \log^2(x)\,dout\,g` for `y`, :math:`x^y \log(x)\,g` for `dout`. Saves all operands.
+    """
+    x, y, dout = as_float(x), as_float(y), as_float(dout)
+
+    def backward(g):
+        both = mul(g, dout)
+        dy = sum_to(mul(pow_grad_exponent(x, y, both), log(x)), y.shape)
+        return sum_to(_mixed(x, y, both), x.shape), dy, sum_to(pow_grad_exponent(x, y, g), dout.shape)
+
+    return record(run_map(pow_grad_exponent_kernel, (x, y, dout)), (x, y, dout), backward)
+
+
+def _number_grad_samples(rng: np.random.Generator):
+    for shape, exponent in zip(SHAPES, (3.0, -1.5, 0.5, 2.5, 0.0, -2.0), strict=True):
+        yield (rng.uniform(0.5, 2, shape), rng.uniform(-2, 2, shape)), {"exponent": exponent}
+
+
+@op(_number_grad_samples, lambda x, dout, exponent: dout * exponent * x ** (exponent - 1), (0, 1))
+def pow_number_grad(x, dout, exponent: float) -> Tensor:
+    r"""Gradient of `pow` with a number :math:`n` as exponent, :math:`dx = n\,x^{n-1}\,dout`.
+
+    Backward, with the cotangent :math:`g`: :math:`n (n-1) x^{n-2}\,dout\,g` for `x`, :math:`n\,x^{n-1} g` for
+    `dout`. Saves both operands.
+    """
+    x, dout = as_float(x), as_float(dout)
+    number = float(exponent)
+
+    def backward(g):
+        return scale(pow_number_grad(x, mul(g, dout), number - 1.0), number), pow_number_grad(x, g, number)
+
+    return record(run_map(pow_number_grad_kernel, (x, dout), (number,)), (x, dout), backward)
+
+
+def _pow_samples(rng: np.random.Generator):
+    yield from binary(0.5, 2, -2, 2)(rng)
+    for exponent in (0, 1, 2, 3, -1, 0.5, 2.5):
+        yield (rng.uniform(0.5, 2, (3, 5)),), {"y": exponent}
+    yield (rng.uniform(-2, -0.5, 7),), {"y": 3}
+
+
+@op(_pow_samples, lambda x, y: np.power(x, y), (0, 1), name="pow")
+def pow_(x, y) -> Tensor:
+    r"""Power with broadcasting, :math:`out = x^y`. The exponents 2 and 0.5 are done by `square` and `sqrt`.
+
+    Integers stay integers where both operands are, else the result is a float.
+
+    Backward: :math:`dx = y\,x^{y-1}\,dout`, :math:`dy = x^y \log(x)\,dout`, each summed to its operand's
+    shape; the module says what holds at 0 and below. Saves both operands.
+
+    Raises
+    ------
+    ArgumentError
+        If both operands are integers and an exponent is negative.
+    ShapeError
+        If the shapes do not broadcast.
+    """
+    if isinstance(y, Real) and not isinstance(y, np.generic):
+        x = as_tensor(x)
+        if x.dtype.kind == "f" or not isinstance(y, Integral):
+            return _pow_number(as_float(x), float(y))
+    x, y = pair(x, y)
+    if x.dtype.kind != "f" and y.dtype.kind != "f":
+        return _pow_whole(x, y)
+    dtype = result_dtype(x.dtype, y.dtype)
+    x = x if x.dtype.kind == "f" else copied(x, dtype)
+    y = y if y.dtype.kind == "f" else copied(y, dtype)
+
+    def backward(dout):
+        dx = sum_to(pow_grad(x, y, dout), x.shape) if x.requires_grad else None
+        dy = sum_to(pow_grad_exponent(x, y, dout), y.shape) if y.requires_grad else None
+        return dx, dy
+
+    return record(run_map(pow_kernel, (x, y)), (x, y), backward)
+
+
+def _pow_number(x: Tensor, number: float) -> Tensor:
+    if number == 2.0:
+        return square(x)
+    if number == 0.5:
+        return sqrt(x)
+
+    def backward(dout):
+        return (pow_number_grad(x, dout, number),)
+
+    return record(run_map(pow_number_kernel, (x,), (number,)), (x,), backward)
+
+
+def _pow_whole(x: Tensor, y: Tensor) -> Tensor:
+    if y.size and int(y.numpy().min()) < 0:
+        raise ArgumentError(
+            f"pow got integers of dtype {x.dtype.name} with a negative exponent, whose result is no integer: "
+            "convert the base with astype('float32')"
+        )
+    return run_map(pow_whole_kernel, (x, y))

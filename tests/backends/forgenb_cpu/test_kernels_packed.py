@@ -1,0 +1,28 @@
+"""Every kernel's hot loop is packed: a look at the code that the compiler made, never at a cached copy."""
+
+import pytest
+from forgenb_cpu.compile import compile_kernel
+from forgenb_cpu.templates import operand_types
+from support.assembly import features, packed_and_scalar
+from support.kernels import all_kernels
+
+pytestmark = pytest.mark.skipif("avx2" not in features(), reason="this CPU has no AVX2")
+
+KERNELS = all_kernels()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def empty_store(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORGENB_CACHE", str(tmp_path_factory.mktemp("store")))
+        patch.setattr("forgenb_cpu.compile._LIVE", {})
+        yield
+
+
+@pytest.mark.parametrize("name", sorted(KERNELS))
+def test_hot_loop_is_packed(name):
+    kernel = KERNELS[name]
+    storage = tuple(operand_types(kernel, "float32")) if kernel.form == "map" else ()
+    launcher = compile_kernel(kernel, "float32", storage)
+    packed, scalar = packed_and_scalar(launcher.handle._library.get_asm_str())
+    assert packed > scalar or packed == scalar == 0, f"{packed} packed and {scalar} scalar in the hottest loop"

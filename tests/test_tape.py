@@ -1,0 +1,478 @@
+"""Recording and sweeping: what a tape promises."""
+
+import gc
+
+import numpy as np
+import pytest
+
+import forgenb as fnb
+from forgenb.errors import ArgumentError, DTypeError, TapeError
+
+
+def leaf(data, dtype="float64"):
+    return fnb.tensor(data, dtype=dtype, requires_grad=True)
+
+
+def live_tensors():
+    return sum(isinstance(thing, fnb.Tensor) for thing in gc.get_objects())
+
+
+# Sweeps
+
+
+def test_a_chain_of_50000_additions_runs_backward():
+    x = leaf([1.0, 2.0])
+    y = x
+    for _ in range(50_000):
+        y = y + 1.0
+    y.sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_chain_of_50000_additions_is_dropped_without_a_sweep():
+    y = leaf(1.0)
+    for _ in range(50_000):
+        y = y + 1.0
+    assert y.item() == 50_001
+    del y
+
+
+ROUNDS = {
+    "products": lambda x: (x * x / (x + 3.0)).sum(),
+    "softmax": lambda x: (fnb.ops.softmax(x) * x).sum(),
+    "gelu": lambda x: fnb.ops.gelu(x).mean(),
+    "matmul": lambda x: (x @ x.T).sum(),
+    "grad": lambda x: fnb.grad(lambda y: (y * y).sum())(x).sum(),
+}
+
+
+@pytest.mark.parametrize("round_", ROUNDS.values(), ids=ROUNDS)
+@pytest.mark.parametrize("sweeps", [True, False])
+def test_a_hundred_rounds_leave_no_tensor_without_the_cyclic_collector(round_, sweeps):
+    """P07: no reference cycles."""
+
+    def one():
+        x = leaf(np.linspace(0.5, 2, 6).reshape(2, 3))
+        y = round_(x)
+        if sweeps:
+            y.backward()
+
+    one()
+    gc.collect()
+    gc.disable()
+    try:
+        before = live_tensors()
+        for _ in range(100):
+            one()
+        assert live_tensors() == before
+    finally:
+        gc.enable()
+
+
+def test_a_second_sweep_of_shared_nodes_adds_exactly_once():
+    """P01."""
+    a, b = leaf(3.0), leaf(2.0)
+    c = a + b
+    d = leaf(1.0)
+    e = c * d
+    e.backward(retain_graph=True)
+    assert (a.grad.item(), d.grad.item()) == (1.0, 5.0)
+    e.backward()
+    assert (a.grad.item(), d.grad.item()) == (2.0, 10.0)
+
+
+def test_a_node_used_twice_is_visited_once():
+    """P03."""
+    a = leaf(1.0)
+    b = a + a
+    (b + b).backward()
+    assert a.grad.item() == 4.0
+
+
+def test_the_message_of_a_consumed_graph_is_one_short_paragraph():
+    """P08."""
+    x = leaf([1.0, 2.0])
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(TapeError, match="sum.*consumed.*retain_graph=True") as caught:
+        y.backward()
+    assert str(caught.value).count("\n") == 0
+    assert len(str(caught.value)) < 300
+
+
+def test_a_consumed_part_of_another_graph_is_refused_and_no_gradient_changes():
+    x, w = leaf(2.0), leaf(5.0)
+    shared = x * x
+    shared.backward()
+    with pytest.raises(TapeError, match="mul .*consumed"):
+        (shared * w).backward()
+    assert x.grad.item() == 4.0
+    assert w.grad is None
+
+
+def test_an_op_that_returns_its_own_input_is_refused():
+    """P05: a tape cannot get a cycle."""
+    from forgenb.tape import record
+
+    x = leaf(1.0)
+
+    def backward(dout):
+        return (dout,)
+
+    y = x * 2.0
+    for output in (x, y):
+        with pytest.raises(TapeError, match="on the tape already"):
+            record(output, (x, y), backward)
+    assert x.node.leaf
+
+
+def test_reshape_to_the_same_shape_makes_no_cycle():
+    x = leaf([1.0, 2.0])
+    x.reshape(2).reshape(2, 1).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_saved_value_that_was_changed_in_place_is_refused():
+    x, y = leaf([1.0, 2.0]), fnb.tensor([3.0, 4.0], dtype="float64")
+    out = (x * y).sum()
+    y.add_in_place(y.copy())
+    with pytest.raises(TapeError, match="mul saved a tensor of shape \\(2,\\).*changed in place"):
+        out.backward()
+    assert x.grad is None
+
+
+def test_a_value_that_was_not_saved_may_be_changed_in_place():
+    x, y = leaf([1.0, 2.0]), fnb.tensor([3.0, 4.0], dtype="float64")
+    out = (x + y).sum()
+    y.add_in_place(y.copy())
+    out.backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("seed", "message"),
+    [
+        (None, "needs a seed gradient of that shape"),
+        (np.ones(3), "must have the root's shape \\(2,\\)"),
+        (np.ones(2, np.float32), "dtype float64 .* float32"),
+    ],
+)
+def test_a_seed_that_does_not_fit_is_refused(seed, message):
+    y = leaf([1.0, 2.0]) * 2.0
+    with pytest.raises(TapeError, match=message):
+        y.backward(None if seed is None else fnb.tensor(seed))
+
+
+def test_a_seed_that_is_no_tensor_is_refused():
+    with pytest.raises(TapeError, match="must be a tensor of shape \\(2,\\), got list"):
+        (leaf([1.0, 2.0]) * 2.0).backward([1.0, 1.0])
+
+
+def test_a_seed_weighs_the_elements():
+    x = leaf([1.0, 2.0])
+    (x * x).backward(fnb.tensor([10.0, 1.0], dtype="float64"))
+    assert x.grad.tolist() == [20.0, 4.0]
+
+
+def test_integer_leaves_are_refused():
+    with pytest.raises(DTypeError, match="int64 cannot require a gradient"):
+        fnb.tensor([1, 2], requires_grad=True)
+
+
+def test_backward_from_an_untracked_tensor_is_refused():
+    with pytest.raises(TapeError, match="not tracked"):
+        fnb.tensor(1.0).backward()
+    with fnb.no_grad():
+        y = leaf(1.0) * 2.0
+    with pytest.raises(TapeError, match="compute it outside no_grad"):
+        y.backward()
+
+
+def test_detach_ends_the_tape_and_an_unused_leaf_has_no_gradient():
+    x, unused = leaf(3.0), leaf(1.0)
+    (x * x.detach()).backward()
+    assert x.grad.item() == 3.0
+    assert unused.grad is None
+
+
+def test_leaves_accumulate_until_they_are_cleared():
+    x = leaf(3.0)
+    for expected in (6.0, 12.0):
+        (x * x).backward()
+        assert x.grad.item() == expected
+    x.grad = None
+    (x * x).backward()
+    assert x.grad.item() == 6.0
+
+
+def test_an_earlier_gradient_is_not_written_when_another_comes():
+    x = leaf(3.0)
+    (x * x).backward()
+    first = x.grad
+    (x * x).backward()
+    assert first.item() == 6.0
+
+
+def test_inner_gradients_are_kept_where_asked_for():
+    x = leaf(3.0)
+    y = x * x
+    z = y * 2.0
+    y.retain_grad()
+    z.backward()
+    assert (y.grad.item(), z.grad) == (2.0, None)
+    with pytest.raises(TapeError, match="not tracked"):
+        fnb.tensor(1.0).retain_grad()
+
+
+def test_augmented_assignment_rebinds():
+    """P22."""
+    x = leaf([1.0, 1.0, 1.0])
+    y = x
+    y += 1.0
+    (y * x).sum().backward()
+    assert x.numpy().tolist() == [1.0] * 3
+    assert x.grad.tolist() == [3.0] * 3
+
+
+# Aliasing
+
+
+def memories(*tensors):
+    return [t.memory for t in tensors]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda x, y: x + y, lambda x, y: x - y, lambda x, y: (x + y) * 1.0, lambda x, y: x.reshape(3) + y],
+    ids=["add", "sub", "scaled", "reshaped"],
+)
+def test_gradients_share_no_memory(f):
+    """P18."""
+    x, y = leaf([1.0, 2.0, 3.0]), leaf([4.0, 5.0, 6.0])
+    seed = fnb.tensor(np.ones(3))
+    out = f(x, y).retain_grad()
+    out.backward(seed)
+    found = memories(x.grad, y.grad, out.grad, seed)
+    assert len({id(memory) for memory in found}) == 4
+    before = y.grad.tolist()
+    x.grad.add_in_place(x.grad.copy())
+    assert y.grad.tolist() == before
+    assert seed.tolist() == [1.0] * 3
+
+
+def test_the_gradient_of_a_leaf_that_is_its_own_root_is_a_copy_of_the_seed():
+    x = leaf([1.0, 2.0])
+    seed = fnb.tensor(np.ones(2))
+    x.backward(seed)
+    assert x.grad.memory is not seed.memory
+
+
+# Gradients of gradients
+
+
+@pytest.mark.parametrize(
+    ("f", "first", "second"),
+    [
+        (lambda x: x * x * x, lambda x: 3 * x**2, lambda x: 6 * x),
+        (lambda x: (x * x + 1.0) / x, lambda x: 1 - x**-2, lambda x: 2 * x**-3),
+        (lambda x: (x - 2.0 * x * x) * -x, lambda x: 6 * x**2 - 2 * x, lambda x: 12 * x - 2),
+    ],
+)
+def test_create_graph_gives_second_derivatives(f, first, second):
+    at = np.array([0.5, 1.5, 3.0])
+    x = leaf(at)
+    f(x).sum().backward(create_graph=True)
+    dx, x.grad = x.grad, None
+    np.testing.assert_allclose(dx.numpy(), first(at), rtol=1e-12)
+    dx.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), second(at), rtol=1e-12)
+
+
+def test_second_derivatives_through_products_of_matrices():
+    a = np.array([[1.0, 2.0], [3.0, 5.0]])
+    x = leaf([[1.0, -2.0], [0.5, 4.0]])
+    y = x @ fnb.tensor(a) @ x
+    y.sum().backward(create_graph=True)
+    dx, x.grad = x.grad, None
+    (dx * dx).sum().backward()
+    step, base = 1e-6, x.numpy().copy()
+
+    def squares(v):
+        ones = np.ones((2, 2))
+        d = ones @ (a @ v).T + (v @ a).T @ ones
+        return (d * d).sum()
+
+    numeric = np.zeros_like(base)
+    for i in np.ndindex(2, 2):
+        up, down = base.copy(), base.copy()
+        up[i] += step
+        down[i] -= step
+        numeric[i] = (squares(up) - squares(down)) / (2 * step)
+    np.testing.assert_allclose(x.grad.numpy(), numeric, rtol=1e-6)
+
+
+def test_without_create_graph_gradients_are_not_tracked():
+    x = leaf(2.0)
+    (x * x).backward()
+    assert not x.grad.requires_grad
+
+
+# The tape as a list
+
+
+def test_entries_say_what_was_recorded():
+    constant = fnb.tensor([2.0, 2.0], dtype="float64")
+    with fnb.Tape() as tape:
+        x = tape.leaf(fnb.tensor(np.array([1.0, 2.0]), name="x"))
+        w = leaf([[1.0, 2.0], [3.0, 4.0]])
+        y = x * constant
+        z = (y + w).sum(axis=0)
+    assert [entry.number for entry in tape.entries] == [0, 1, 2, 3, 4]
+    assert [entry.op.rstrip("_") for entry in tape.entries] == ["x", "mul", "leaf", "add", "sum"]
+    assert [entry.inputs for entry in tape.entries] == [(), (0, None), (), (1, 2), (3,)]
+    assert [entry.shapes for entry in tape.entries] == [((2,),), ((2,),), ((2, 2),), ((2, 2),), ((2,),)]
+    assert {entry.dtype for entry in tape.entries} == {"float64"}
+    assert [entry.saved for entry in tape.entries] == [0, 32, 0, 0, 0]
+    assert tape.entries[1].kernels == ["mul_kernel"]
+    assert tape.entries[1].forward > 0
+    assert [entry.leaf for entry in tape.entries] == [True, False, True, False, False]
+    assert z.shape == (2,)
+    assert len(tape) == 5
+
+
+def test_backward_lists_gradients_by_entry():
+    with fnb.Tape() as tape:
+        x = tape.leaf(fnb.tensor(np.array([1.0, 2.0])))
+        unused = tape.leaf(fnb.tensor(1.0))
+        y = (x * x).retain_grad()
+        root = (y * 3.0).sum()
+    found = tape.backward(root)
+    assert unused.requires_grad
+    assert [None if g is None else g.tolist() for g in found] == [[6.0, 12.0], None, [3.0, 3.0], None, None]
+    assert x.grad.tolist() == [6.0, 12.0]
+    assert sum(entry.backward for entry in tape.entries) > 0
+    assert tape.entries[0].backward == 0
+
+
+def test_backward_takes_a_seed_and_lists_only_this_sweep():
+    with fnb.Tape() as tape:
+        x = tape.leaf(fnb.tensor(np.array([1.0, 2.0])))
+        y = x * x
+    seed = fnb.tensor(np.array([1.0, 0.0]))
+    assert tape.backward(y, seed, retain_graph=True)[0].tolist() == [2.0, 0.0]
+    assert tape.backward(y, seed)[0].tolist() == [2.0, 0.0]
+    assert x.grad.tolist() == [4.0, 0.0]
+
+
+def test_backward_refuses_what_is_not_on_the_tape():
+    x = leaf([1.0, 2.0])
+    with fnb.Tape() as first:
+        y = (x * x).sum()
+    with fnb.Tape() as second:
+        (x + x).sum()
+    with pytest.raises(TapeError, match="not on this tape \\(made by sum.* elsewhere\\)"):
+        second.backward(y)
+    with pytest.raises(TapeError, match="not on this tape \\(not tracked\\)"):
+        first.backward(fnb.tensor(1.0))
+    with pytest.raises(TapeError, match="needs a seed gradient of that shape"):
+        with fnb.Tape() as third:
+            z = x * x
+        third.backward(z)
+    with pytest.raises(TapeError, match="must have the root's shape"):
+        third.backward(z, fnb.tensor(np.ones(3)))
+    first.backward(y)
+    with pytest.raises(TapeError, match="consumed"):
+        first.backward(y)
+
+
+def test_leaf_refuses_integers_inner_tensors_and_other_things():
+    tape = fnb.Tape()
+    with pytest.raises(DTypeError, match="int64 cannot require a gradient"):
+        tape.leaf(fnb.tensor([1, 2]))
+    with pytest.raises(TapeError, match="the result of mul.*detach"):
+        tape.leaf(leaf(1.0) * 2.0)
+    with pytest.raises(ArgumentError, match="needs a tensor, got float"):
+        tape.leaf(1.0)
+    assert len(tape) == 0
+
+
+def test_what_was_recorded_before_the_tape_is_no_entry():
+    x = leaf(2.0)
+    before = x * x
+    with fnb.Tape() as tape:
+        y = before * x
+    assert [entry.inputs for entry in tape.entries] == [(), (None, 0)]
+    assert tape.backward(y)[0].item() == 12.0
+
+
+def test_unrecorded_launches_are_not_charged_to_the_next_op():
+    x, constant = leaf([1.0, 2.0]), fnb.tensor([1.0, 2.0], dtype="float64")
+    with fnb.Tape() as tape:
+        constant.sum()
+        with fnb.no_grad():
+            x.sum()
+        y = x + x
+    assert tape.entries[-1].kernels == ["add_kernel"]
+    assert y.shape == (2,)
+
+
+def test_tapes_nest():
+    x = leaf(2.0)
+    with fnb.Tape() as outer:
+        y = x * x
+        with fnb.Tape() as inner:
+            z = y * x
+        w = z + 1.0
+    assert [entry.op for entry in outer.entries] == ["leaf", "mul", "mul", "add"]
+    assert [entry.op for entry in inner.entries] == ["leaf", "mul"]
+    assert outer.entries[2].kernels == inner.entries[1].kernels == ["mul_kernel"]
+    w.backward()
+    with pytest.raises(TapeError, match="active already"), outer, outer:
+        pass
+
+
+def test_a_sweep_inside_the_block_is_timed_and_its_own_ops_are_entries_under_create_graph():
+    x = leaf(2.0)
+    with fnb.Tape() as tape:
+        (x * x).backward(create_graph=True)
+    names = [entry.op for entry in tape.entries]
+    assert names[:2] == ["leaf", "mul"]
+    assert len(names) > 2
+    assert tape.entries[1].backward > 0
+
+
+def test_nothing_is_noted_after_the_block():
+    x = leaf(2.0)
+    with fnb.Tape() as tape:
+        x * x  # noqa: B018
+    x * x  # noqa: B018
+    assert len(tape) == 2
+
+
+def test_the_table_fits_a_terminal():
+    with fnb.Tape() as tape:
+        x = leaf(np.zeros((100, 20, 300), np.float32), "float32")
+        x.name = "a name that is longer than any op's"
+        y = x
+        for _ in range(30):
+            y = fnb.ops.gelu(y).reshape(300, 20, 100)
+        y = fnb.ops.layernorm(y, leaf(np.ones(100), "float32"), leaf(np.ones(100), "float32"))
+    tape.backward(y.sum())
+    lines = repr(tape).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert lines[0].split() == ["#", "op", "inputs", "output", "dtype", "saved", "kernels", "fwd", "us", "bwd", "us"]
+    assert len(lines) == len(tape) + 3
+    assert "2.4MB" in lines[3]
+    assert lines[-1].startswith(f"{len(tape)} entries, ")
+
+
+def test_an_empty_tape_prints_and_draws():
+    assert repr(fnb.Tape()).splitlines()[-1].startswith("0 entries")
+    assert fnb.Tape().draw() == ""
+
+
+def test_draw_names_what_each_entry_reads():
+    with fnb.Tape() as tape:
+        x = tape.leaf(fnb.tensor(np.array([1.0, 2.0]), name="x"))
+        x * x + 1.0  # noqa: B018
+    assert tape.draw().splitlines() == ["x#0 (2,)", "mul#1 (2,) <- x#0, x#0", "add#2 (2,) <- mul#1, constant"]
