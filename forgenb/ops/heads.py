@@ -57,13 +57,15 @@ def split_heads_kernel(row, qkv, q, k, v, heads):
     token = row - element * t
     for head in range(heads):
         group = element * heads + head
-        column = head * hd
-        for j in lanes(hd):
-            put(q, (group, token, j), qkv[row, column + j])
-        for j in lanes(hd):
-            put(k, (group, token, j), qkv[row, heads * hd + column + j])
-        for j in lanes(hd):
-            put(v, (group, token, j), qkv[row, 2 * heads * hd + column + j])
+        copy_piece(qkv[row, head * hd : (head + 1) * hd], q[group, token])
+        copy_piece(qkv[row, (heads + head) * hd : (heads + head + 1) * hd], k[group, token])
+        copy_piece(qkv[row, (2 * heads + head) * hd : (2 * heads + head + 1) * hd], v[group, token])
+
+
+def copy_piece(x, out):
+    """One head's part of a token."""
+    for j in lanes(out.shape[0]):
+        put(out, j, x[j])
 
 
 def _split_samples(rng: np.random.Generator):
@@ -116,20 +118,18 @@ def unsplit_heads_kernel(row, dq, dk, dv, dqkv, heads, has_q, has_k, has_v):
     token = row - element * t
     for head in range(heads):
         group = element * heads + head
-        column = head * hd
-        pack_piece(row, dq, dqkv, group, token, column, has_q)
-        pack_piece(row, dk, dqkv, group, token, heads * hd + column, has_k)
-        pack_piece(row, dv, dqkv, group, token, 2 * heads * hd + column, has_v)
+        pack_piece(dq[group, token], dqkv[row, head * hd : (head + 1) * hd], has_q)
+        pack_piece(dk[group, token], dqkv[row, (heads + head) * hd : (heads + head + 1) * hd], has_k)
+        pack_piece(dv[group, token], dqkv[row, (2 * heads + head) * hd : (2 * heads + head + 1) * hd], has_v)
 
 
-def pack_piece(row, source, out, group, token, column, there):
-    """One head's piece of a packed row, or zeros."""
+def pack_piece(x, out, there):
+    """One head's part of a token, or zeros."""
     if there:
-        for j in lanes(source.shape[2]):
-            put(out, (row, column + j), source[group, token, j])
+        copy_piece(x, out)
     else:
-        for j in lanes(source.shape[2]):
-            put(out, (row, column + j), real(0))
+        for j in lanes(out.shape[0]):
+            put(out, j, real(0))
 
 
 def _unsplit_samples(rng: np.random.Generator):
@@ -199,6 +199,8 @@ def _unsplit_head_reference(d, which, batch=1):
 def unsplit_head(d, which: int, batch: int = 1) -> Tensor:
     """``d[b*h, t, hd]`` in third `which` (0 q, 1 k, 2 v) of zeros ``[b*t, 3*h*hd]``; see `unsplit_heads`.
 
+    Backward: that third of the gradient, as in `unsplit_heads`. Saves nothing.
+
     Raises
     ------
     ArgumentError
@@ -217,8 +219,7 @@ def merge_heads_kernel(row, x, out, heads):
     element = row // t
     token = row - element * t
     for head in range(heads):
-        for j in lanes(hd):
-            put(out, (row, head * hd + j), x[element * heads + head, token, j])
+        copy_piece(x[element * heads + head, token], out[row, head * hd : (head + 1) * hd])
 
 
 def _merge_samples(rng: np.random.Generator):
@@ -259,8 +260,7 @@ def unmerge_heads_kernel(row, dout, dx, heads):
     element = row // t
     token = row - element * t
     for head in range(heads):
-        for j in lanes(hd):
-            put(dx, (element * heads + head, token, j), dout[row, head * hd + j])
+        copy_piece(dout[row, head * hd : (head + 1) * hd], dx[element * heads + head, token])
 
 
 def _unmerge_samples(rng: np.random.Generator):

@@ -32,7 +32,8 @@ def _refuse_store(tensor: Tensor) -> None:
     """Refuse ``array[i] = tensor`` on a NumPy array, which would drop the gradient in silence.
 
     NumPy asks the value for its number or array while the caller executes the assignment, so the instruction that the
-    caller is at tells a store from a conversion such as ``float(loss)`` or ``np.asarray(x)``.
+    caller is at tells a store from a conversion such as ``float(loss)`` or ``np.asarray(x)``. For ``array[0] = tensor``
+    NumPy puts its own ``ValueError`` on top, with this error as its cause.
     """
     caller = sys._getframe(2)
     if caller.f_code.co_code[caller.f_lasti] in _STORES:
