@@ -23,13 +23,13 @@ def _check_untracked(name: str, target: Tensor, value: Tensor) -> None:
         return
     if target.requires_grad:
         raise TapeError(
-            f"{name} into a tracked tensor of shape {target.shape}: its recorded value would no longer be true. "
-            "Build a new tensor instead (where, concat, stack), or write inside no_grad()"
+            f"{name} into a tracked tensor of shape {target.shape}: its recorded value would no longer be "
+            "true. Build a new tensor instead (where, concat, stack), or write inside no_grad()"
         )
     if value.requires_grad:
         raise TapeError(
-            f"{name} of a tracked tensor of shape {value.shape} would lose its gradient: join it with concat or "
-            "stack, or write value.detach()"
+            f"{name} of a tracked tensor of shape {value.shape} would lose its gradient: join it with concat "
+            "or stack, or write value.detach()"
         )
 
 
@@ -56,8 +56,8 @@ def set_item(target: Tensor, key, value) -> None:
     parts = key_parts(key)
     if any(map(is_index_array, parts)):
         raise ArgumentError(
-            "assignment through an index array is not offered: assign slice by slice, add with scatter_add_, or "
-            "choose with where"
+            "assignment through an index array is not offered: assign slice by slice, add with scatter_add_, "
+            "or choose with where"
         )
     value = as_tensor(value, target)
     same_backend("assignment", (target, value))

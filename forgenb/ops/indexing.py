@@ -93,15 +93,15 @@ def _resolved(part: slice, extent: int) -> tuple[int, int, int]:
 def _position(part, shape: tuple, axis: int) -> int:
     if isinstance(part, (bool, np.bool_)):
         raise ArgumentError(
-            f"indexing got the scalar {part!r}: use a whole number, a slice, None, '...', or a mask of the size "
-            "of the axis"
+            f"indexing got the scalar {part!r}: use a whole number, a slice, None, '...', or a mask of the "
+            "size of the axis"
         )
     try:
         index = operator.index(part)
     except TypeError:
         raise ArgumentError(
-            f"indexing got {part!r} of type {type(part).__name__}: use whole numbers, slices, None, '...', or "
-            "index arrays"
+            f"indexing got {part!r} of type {type(part).__name__}: use whole numbers, slices, None, '...', "
+            "or index arrays"
         ) from None
     if not -shape[axis] <= index < shape[axis]:
         raise IndexRangeError(
@@ -178,8 +178,8 @@ def _index_arrays(x: Tensor, parts: tuple) -> list:
     for part in parts:
         if part is None or part is Ellipsis or isinstance(part, slice):
             raise ArgumentError(
-                "indexing got an index array after or between slices, None or '...': index arrays come first in "
-                "a key, so move their axes to the front (moveaxis), or use take"
+                "indexing got an index array after or between slices, None or '...': index arrays come "
+                "first in a key, so move their axes to the front (moveaxis), or use take"
             )
         array = part.numpy() if isinstance(part, Tensor) else np.asarray(part)
         if array.dtype.kind == "b":
@@ -229,7 +229,8 @@ def unslice(x, shape: tuple[int, ...], key) -> Tensor:
     place = out.view(*view_geometry(out.shape, out.strides, parts))
     if place.shape != x.shape:
         raise ShapeError(
-            f"unslice got shape {x.shape} for a key that selects {place.shape} of {out.shape}: they must agree"
+            f"unslice got shape {x.shape} for a key that selects {place.shape} of {out.shape}: "
+            "they must agree"
         )
     run_map(copy_kernel, (x.detach(),), into=(place,))
 

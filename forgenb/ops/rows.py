@@ -40,8 +40,8 @@ def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.nd
     if wrong.any():
         at = int(np.argmax(wrong))
         raise IndexRangeError(
-            f"{name} got id {ids.flat[at]} at position {at}, but axis {axis} has size {size}: ids must lie in "
-            f"[{-size}, {size})"
+            f"{name} got id {ids.flat[at]} at position {at}, but axis {axis} has size {size}: ids must lie "
+            f"in [{-size}, {size})"
         )
     return wrapped
 
@@ -73,7 +73,8 @@ def take_kernel(row, x, ids, out):
 def _take_samples(rng: np.random.Generator):
     for shape, ids, axis in (
         ((5, 3), [4, 0, 0, 2], 0), ((5,), [[1, -1], [0, 3]], 0), ((2, 4, 3), [3, 3, 1], 1),
-        ((2, 3), [[0], [-3]], -1), ((4, 2), [], 0), ((3, 0), [2], 0), ((1, 130), [0] * 70, 0), ((2, 3, 4), 1, 1),
+        ((2, 3), [[0], [-3]], -1), ((4, 2), [], 0), ((3, 0), [2], 0), ((1, 130), [0] * 70, 0),
+        ((2, 3, 4), 1, 1),
     ):  # fmt: skip
         yield (rng.uniform(-2, 2, shape), np.array(ids, np.int64)), {"axis": axis}
 

@@ -206,8 +206,8 @@ def scatter_add_(dst: Tensor, ids, src) -> Tensor:
     ids = _check_scatter("scatter_add_", ids, src, rows)
     if src.shape[ids.ndim :] != tail or src.dtype != dst.dtype:
         raise (ShapeError if src.dtype == dst.dtype else DTypeError)(
-            f"scatter_add_ got src of shape {src.shape} and dtype {src.dtype}, and dst of shape {dst.shape} and "
-            f"dtype {dst.dtype}: rows must have one shape and one dtype"
+            f"scatter_add_ got src of shape {src.shape} and dtype {src.dtype}, and dst of shape {dst.shape} "
+            f"and dtype {dst.dtype}: rows must have one shape and one dtype"
         )
     if src.size:
         work = movable(dst.detach())
