@@ -40,8 +40,8 @@ def _refuse_store(tensor: Tensor) -> None:
     caller = sys._getframe(2)
     if caller.f_code.co_code[caller.f_lasti] in _STORES:
         raise DTypeError(
-            f"a tracked tensor of shape {tensor.shape} was written into a NumPy array, where its gradient would "
-            "be lost: join tensors with stack or concat, or write tensor.detach()"
+            f"a tracked tensor of shape {tensor.shape} was written into a NumPy array, where its "
+            "gradient would be lost: join tensors with stack or concat, or write tensor.detach()"
         )
 
 
