@@ -119,10 +119,10 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
     for tensor in several:
         if tensor.node is not None:
             raise TapeError(
-                f"{backward.__qualname__.partition('.')[0]} returned a tensor of shape {tensor.shape} that is on "
+                f"{_name(backward)} returned a tensor of shape {tensor.shape} that is on "
                 "the tape already, perhaps its own input: return a new tensor, such as a view of it"
             )
-    name = backward.__qualname__.partition(".")[0]
+    name = _name(backward)
     node = Node(name, tuple((t.shape, t.dtype, t.backend) for t in several), parents, backward)
     node.saved = _captured(backward)
     if save_output:
@@ -133,6 +133,11 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
     for tape in _LISTENERS.get():
         tape.note(node)
     return outputs
+
+
+def _name(backward: Callable) -> str:
+    """The op's name; one that Python uses itself is written with an underscore after it."""
+    return backward.__qualname__.partition(".")[0].rstrip("_")
 
 
 def _unrecorded(outputs):

@@ -75,7 +75,7 @@ class Tape:
     ...     x = tape.leaf(fnb.tensor([1.0, 2.0]))
     ...     y = (x * x).sum()
     >>> [entry.op for entry in tape.entries]
-    ['leaf', 'mul', 'sum_']
+    ['leaf', 'mul', 'sum']
     >>> tape.backward(y)[0].tolist()
     [2.0, 4.0]
     """

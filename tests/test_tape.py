@@ -328,7 +328,7 @@ def test_entries_say_what_was_recorded():
         y = x * constant
         z = (y + w).sum(axis=0)
     assert [entry.number for entry in tape.entries] == [0, 1, 2, 3, 4]
-    assert [entry.op.rstrip("_") for entry in tape.entries] == ["x", "mul", "leaf", "add", "sum"]
+    assert [entry.op for entry in tape.entries] == ["x", "mul", "leaf", "add", "sum"]
     assert [entry.inputs for entry in tape.entries] == [(), (0, None), (), (1, 2), (3,)]
     assert [entry.shapes for entry in tape.entries] == [((2,),), ((2,),), ((2, 2),), ((2, 2),), ((2,),)]
     assert {entry.dtype for entry in tape.entries} == {"float64"}
@@ -374,9 +374,9 @@ def test_backward_refuses_what_is_not_on_the_tape():
         second.backward(y)
     with pytest.raises(TapeError, match="not on this tape \\(not tracked\\)"):
         first.backward(fnb.tensor(1.0))
+    with fnb.Tape() as third:
+        z = x * x
     with pytest.raises(TapeError, match="needs a seed gradient of that shape"):
-        with fnb.Tape() as third:
-            z = x * x
         third.backward(z)
     with pytest.raises(TapeError, match="must have the root's shape"):
         third.backward(z, fnb.tensor(np.ones(3)))
@@ -444,8 +444,8 @@ def test_a_sweep_inside_the_block_is_timed_and_its_own_ops_are_entries_under_cre
 def test_nothing_is_noted_after_the_block():
     x = leaf(2.0)
     with fnb.Tape() as tape:
-        x * x  # noqa: B018
-    x * x  # noqa: B018
+        x * x
+    x * x
     assert len(tape) == 2
 
 
@@ -457,10 +457,23 @@ def test_the_table_fits_a_terminal():
         for _ in range(30):
             y = fnb.ops.gelu(y).reshape(300, 20, 100)
         y = fnb.ops.layernorm(y, leaf(np.ones(100), "float32"), leaf(np.ones(100), "float32"))
-    tape.backward(y.sum())
+        root = y.sum()
+    tape.backward(root)
     lines = repr(tape).splitlines()
     assert max(map(len, lines)) <= 100
-    assert lines[0].split() == ["#", "op", "inputs", "output", "dtype", "saved", "kernels", "fwd", "us", "bwd", "us"]
+    assert lines[0].split() == [
+        "#",
+        "op",
+        "inputs",
+        "output",
+        "dtype",
+        "saved",
+        "kernels",
+        "fwd",
+        "us",
+        "bwd",
+        "us",
+    ]
     assert len(lines) == len(tape) + 3
     assert "2.4MB" in lines[3]
     assert lines[-1].startswith(f"{len(tape)} entries, ")
@@ -474,5 +487,5 @@ def test_an_empty_tape_prints_and_draws():
 def test_draw_names_what_each_entry_reads():
     with fnb.Tape() as tape:
         x = tape.leaf(fnb.tensor(np.array([1.0, 2.0]), name="x"))
-        x * x + 1.0  # noqa: B018
+        x * x + 1.0
     assert tape.draw().splitlines() == ["x#0 (2,)", "mul#1 (2,) <- x#0, x#0", "add#2 (2,) <- mul#1, constant"]

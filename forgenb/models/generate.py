@@ -39,10 +39,7 @@ def next_id(
         If the temperature is negative, `top_k` below 1, or no logit is a number.
     """
     logits = np.asarray(logits, np.float64)
-    if temperature < 0 or (top_k is not None and top_k < 1):
-        raise ArgumentError(
-            f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}"
-        )
+    _check(temperature, top_k)
     if np.isnan(logits).any():
         raise ArgumentError(
             "sampling got logits with NaN: the model has diverged, or its parameters are not loaded"
@@ -54,6 +51,13 @@ def next_id(
     total = np.cumsum(weights)
     uniform = (int(source.bit_generator.random_raw()) >> 11) * 2.0**-53
     return int(order[np.searchsorted(total, uniform * total[-1], side="right")])
+
+
+def _check(temperature: float, top_k: int | None) -> None:
+    if not temperature >= 0 or (top_k is not None and top_k < 1):
+        raise ArgumentError(
+            f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}"
+        )
 
 
 def stream(
@@ -71,6 +75,7 @@ def stream(
         raise ArgumentError(
             f"generating needs a prompt of at least one id and count >= 0, got {len(ids)} and {count}"
         )
+    _check(temperature, top_k)
     source = None if greedy else random.generator(random.default_seed() if seed is None else seed, "sample")
     return _stream(model, [int(i) for i in ids], count, source, temperature, top_k)
 

@@ -217,6 +217,8 @@ def _unsplit_head_reference(d, which, batch=1):
 def unsplit_head(d, which: int, batch: int = 1) -> Tensor:
     """``d[b*h, t, hd]`` in third `which` (0 q, 1 k, 2 v) of zeros ``[b*t, 3*h*hd]``; see `unsplit_heads`.
 
+    Backward: that third of the gradient, as in `unsplit_heads`. Saves nothing.
+
     Raises
     ------
     ArgumentError

@@ -90,7 +90,7 @@ class TrainConfig:
     def _real(self) -> Iterator[str]:
         for name, (words, fits) in _REAL.items():
             value = getattr(self, name)
-            if type(value) not in (int, float) or not math.isfinite(value) or not fits(value):
+            if not _is_number(value) or not math.isfinite(value) or not fits(value):
                 yield f"{name} must be a number {words}, got {value!r}"
 
     def _texts(self) -> Iterator[str]:
@@ -101,7 +101,7 @@ class TrainConfig:
 
     def _betas(self) -> Iterator[str]:
         two = isinstance(self.betas, tuple) and len(self.betas) == 2
-        if not two or not all(type(beta) in (int, float) and 0 <= beta < 1 for beta in self.betas):
+        if not two or not all(_is_number(beta) and 0 <= beta < 1 for beta in self.betas):
             yield f"betas must be two numbers from 0 up to but not including 1, got {self.betas!r}"
 
     def _pairs(self) -> Iterator[str]:
@@ -148,3 +148,7 @@ class TrainConfig:
             return cls(**{**values, "betas": tuple(betas) if isinstance(betas, list) else betas})
         except ArgumentError as error:
             raise CheckpointError(f"{where} is damaged. {error}") from error
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -147,11 +147,15 @@ class Trainer:
                 f"after {steps}; give --steps more."
             )
         trainer._metrics = Metrics(folder.metrics, trainer.step)
-        folder.clean()
-        if steps not in (None, folder.config.steps):
-            trainer.folder = folder.with_steps(steps)
-            trainer.config = trainer.folder.config
-        folder.write_vocabulary(corpus.tokenizer)
+        try:
+            folder.clean()
+            folder.write_vocabulary(corpus.tokenizer)
+            if steps is not None and steps != folder.config.steps:
+                trainer.folder = folder.with_steps(steps)
+                trainer.config = trainer.folder.config
+        except BaseException:
+            trainer.close()
+            raise
         return trainer
 
     def steps(self) -> Iterator[StepReport]:

@@ -131,9 +131,7 @@ class RunFolder:
             with contextlib.suppress(OSError):
                 file.unlink()
         self.clean()
-        for folder in self.made:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        _remove(self.made)
 
     def _leftovers(self) -> list[Path]:
         return [entry for entry in self.path.iterdir() if is_temporary(entry.name)]
@@ -157,6 +155,7 @@ def _make(path: Path) -> tuple[Path, ...]:
         for folder in missing:
             sync_folder(folder.parent)
     except OSError as error:
+        _remove(missing)
         raise ArgumentError(
             f"The run folder {str(path)!r} cannot be made: {reason(error)}. Choose another with --out."
         ) from error
@@ -166,6 +165,12 @@ def _make(path: Path) -> tuple[Path, ...]:
             "overwritten: choose another with --out, or go on with that run by --resume."
         )
     return missing
+
+
+def _remove(folders: tuple[Path, ...]) -> None:
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _numbered(base: Path) -> list[int]:
