@@ -125,7 +125,6 @@ def backward(outputs):
 
 
 def alive():
-    """Tensors and nodes there are; asking by type, since asking a dead weak proxy would raise."""
     return sum(issubclass(type(o), (fnb.Tensor, Node)) for o in gc.get_objects())
 
 
