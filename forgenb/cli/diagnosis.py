@@ -14,19 +14,7 @@ from forgenb.kernel.cache import cache_folder
 __all__ = ["diagnose", "problems"]
 
 PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "safetensors", "rich", "numba-cuda", "mkl", "mpi4py")
-FEATURES = [
-    "sse4.2",
-    "avx",
-    "avx2",
-    "fma",
-    "f16c",
-    "avx512f",
-    "avx512bw",
-    "avx512dq",
-    "avx512vl",
-    "neon",
-    "sve",
-]
+FEATURES = "sse4.2 avx avx2 fma f16c avx512f avx512bw avx512dq avx512vl neon sve"
 AVX2_CORES = ("haswell", "zen", "excavator")
 AVX512_CORES = ("skylakex", "cooperlake", "sapphirerapids")
 VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
@@ -83,7 +71,7 @@ def _cpu() -> dict:
     return {
         "name": llvm.get_host_cpu_name(),
         "cores": _cores(),
-        "features": [name for name in FEATURES if features.get(name)],
+        "features": [name for name in FEATURES.split() if features.get(name)],
     }
 
 
