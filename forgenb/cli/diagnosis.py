@@ -1,5 +1,6 @@
 """Facts about this installation, and what in them would be slow."""
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -81,18 +82,26 @@ def _cores() -> int:
 
 def _cache() -> dict:
     folder = Path(cache_folder())
-    files = [path for path in folder.glob("*/*") if path.is_file()] if folder.is_dir() else []
-    return {
-        "folder": str(folder),
-        "writable": _writable(folder),
-        "entries": len({path.parent for path in files}),
-        "bytes": sum(path.stat().st_size for path in files),
-    }
+    entries = size = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            entries += entry.is_dir()
+            size += _size(entry)
+    return {"folder": str(folder), "writable": _writable(folder), "entries": entries, "bytes": size}
+
+
+def _size(entry: os.DirEntry) -> int:
+    """Bytes of the files in a folder, of those that are still there."""
+    total = 0
+    with contextlib.suppress(OSError):
+        for file in os.scandir(entry):
+            total += file.stat().st_size
+    return total
 
 
 def _writable(folder: Path) -> bool:
     """Whether a file can be made in a folder, or in the one in which it would be made."""
-    there = next((place for place in (folder, *folder.parents) if place.exists()), None)
+    there = next((place for place in (folder, *folder.parents) if os.path.exists(place)), None)
     try:
         with tempfile.TemporaryFile(dir=there):
             return True

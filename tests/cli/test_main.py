@@ -55,6 +55,7 @@ def test_module_and_nothing_heavy_for_help():
     ("error", "code", "message"),
     [
         (KeyboardInterrupt(), 130, "forgenb backends: interrupted."),
+        (OSError(28, "No space left on device"), 2, "forgenb backends: [Errno 28] No space left on device"),
         (MemoryError(), 2, "forgenb backends: not enough memory"),
         (forgenb.errors.BackendError("no\n  such thing"), 2, "forgenb backends: no such thing\n"),
     ],
