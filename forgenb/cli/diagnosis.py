@@ -90,11 +90,11 @@ def _cache() -> dict:
     return {"folder": str(folder), "writable": _writable(folder), "entries": entries, "bytes": size}
 
 
-def _size(entry: os.DirEntry) -> int:
+def _size(entry: os.DirEntry[str]) -> int:
     """Bytes of the files in a folder, of those that are still there."""
     total = 0
     with contextlib.suppress(OSError):
-        for file in os.scandir(entry):
+        for file in os.scandir(entry.path):
             total += file.stat().st_size
     return total
 
