@@ -2,8 +2,8 @@ r"""Check a gradient against differences: `gradcheck`.
 
 For outputs :math:`y_k = f_k(x)` and random cotangents :math:`w_k`, backward gives the gradient of
 :math:`s(x) = \sum_k \langle w_k, y_k \rangle`. Every entry of it is compared with the central difference
-:math:`D(h) = (s(x + h) - s(x - h)) / 2h`, extrapolated from two steps, :math:`(4 D(h/2) - D(h)) / 3`, whose error
-falls with :math:`h^4`. The slopes to the right and to the left, extrapolated as well, show a kink.
+:math:`D(h) = (s(x + h) - s(x - h)) / 2h`, extrapolated from two steps, :math:`(4 D(h/2) - D(h)) / 3`, whose
+error falls with :math:`h^4`. The slopes to the right and to the left, extrapolated as well, show a kink.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .tape import no_grad
 from .tensor import Tensor, tensor
 
 STEP = 2e-3
+LARGE = 2e-6
 KINK = 1e-3
 MOST = 200
 LEAST = 1e-4
@@ -30,8 +31,8 @@ def gradcheck(f: Callable, *inputs, tolerance: float = 1e-6, seed: int = 0) -> b
     Parameters
     ----------
     f : callable
-        Takes the inputs as tensors and returns a tensor or a tuple of tensors. It must be a function of them alone,
-        so a random op in it needs a fixed seed.
+        Takes the inputs as tensors and returns a tensor or a tuple of tensors. It must be a function of them
+        alone, so a random op in it needs a fixed seed.
     *inputs : Tensor or array_like
         Every float input is checked and must be float64; others are handed on as they are. Of an input
         with more than 200 entries, 200 are drawn.
@@ -69,8 +70,8 @@ def _as_input(number: int, value) -> Tensor:
     made = value if isinstance(value, Tensor) else tensor(np.asarray(value))
     if made.dtype.kind == "f" and made.dtype is not FLOAT64:
         raise DTypeError(
-            f"gradcheck got input {number} of dtype {made.dtype.name}: differences need float64, in a shorter dtype their "
-            "rounding hides what they should show; convert the inputs with astype('float64')"
+            f"gradcheck got input {number} of dtype {made.dtype.name}: differences need float64, in a "
+            "shorter dtype rounding hides what they should show; convert the inputs with astype('float64')"
         )
     return made
 
@@ -94,23 +95,25 @@ class _Check:
         """What backward gives for each float input; draws the cotangents."""
         tensors = self.tensors(self.values, tracked=True)
         outputs = [t for t in _outputs(self.f(*tensors)) if t.dtype.kind == "f"]
-        self.cotangents = [
-            self.rng.uniform(0.5, 1.5, t.shape) * self.rng.choice([-1, 1], t.shape) for t in outputs
-        ]
+        self.cotangents = [self.cotangent(t.shape) for t in outputs]
         pairs = [(t, w) for t, w in zip(outputs, self.cotangents, strict=True) if t.requires_grad]
         if not pairs:
             raise TapeError(
-                "gradcheck: no output of the function is tracked, although its inputs are: an op in it leaves the tape, or "
-                "it ignores its inputs"
+                "gradcheck: no output of the function is tracked, although its inputs are: an op in it "
+                "leaves the tape, or it ignores its inputs"
             )
         for t, w in pairs:
             t.backward(tensor(w.astype(t.dtype), backend=t.backend.name), retain_graph=True)
-        return [self.zeros(n) if (g := tensors[n].grad) is None else np.array(g.numpy()) for n in self.floats]
+        found = (tensors[number].grad for number in self.floats)
+        shapes = (self.values[number].shape for number in self.floats)
+        return [np.zeros(s) if g is None else np.array(g.numpy()) for g, s in zip(found, shapes, strict=True)]
 
-    def zeros(self, number: int) -> np.ndarray:
-        return np.zeros(self.values[number].shape)
+    def cotangent(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Numbers of either sign and none near 0, so that no error is weighted away."""
+        return self.rng.uniform(0.5, 1.5, shape) * self.rng.choice([-1, 1], shape)
 
     def tensors(self, values: list[np.ndarray], tracked: bool) -> list[Tensor]:
+        """The inputs as fresh tensors, the float ones leaves if `tracked`."""
         return [
             tensor(value, requires_grad=tracked and value.dtype.kind == "f", backend=backend)
             for value, backend in zip(values, self.backends, strict=True)
@@ -133,8 +136,7 @@ class _Check:
 
     def differences(self, number: int, entry: tuple[int, ...]) -> tuple[float, float, float]:
         """The extrapolated central, right and left slopes at one entry."""
-        size = abs(float(self.values[number][entry]))
-        h = STEP * max(1.0, size)
+        h = max(STEP, LARGE * abs(float(self.values[number][entry])))
         far, near, here, before, behind = (self.evaluate(number, entry, s) for s in (h, h / 2, 0, -h / 2, -h))
         central = (4 * self.slope(near, before, h) - self.slope(far, behind, 2 * h)) / 3
         right = 2 * self.slope(near, here, h / 2) - self.slope(far, here, h)
@@ -142,25 +144,25 @@ class _Check:
         return central, right, left
 
     def compare(self, number: int, gradient: np.ndarray, tolerance: float) -> None:
-        """Compare one input's gradient, first looking for kinks, since both sides would be wrong there."""
+        """Compare one input's gradient, first looking for kinks, since both values would be wrong there."""
         entries = list(np.ndindex(gradient.shape))
         if len(entries) > MOST:
             entries = [entries[i] for i in self.rng.choice(len(entries), MOST, replace=False)]
         found = {entry: self.differences(number, entry) for entry in entries}
-        largest = max(
-            (abs(v) for v in (*gradient.flat, *(d[0] for d in found.values())) if np.isfinite(v)), default=0.0
-        )
-        scale = max(largest, LEAST)
+        values = (*gradient.flat, *(central for central, _, _ in found.values()))
+        scale = max((abs(v) for v in values if np.isfinite(v) and abs(v) > LEAST), default=LEAST)
         for entry, (_, right, left) in found.items():
             if not abs(right - left) <= KINK * scale:
                 raise ArgumentError(
-                    f"gradcheck: not differentiable here: at entry {entry} of input {number} the slope to the right is "
-                    f"{right:.9g} and to the left {left:.9g}; check at another point, away from kinks and domain ends"
+                    f"gradcheck: not differentiable here: at entry {entry} of input {number} the slope to "
+                    f"the right is {right:.9g} and to the left {left:.9g}; check at another point, away from "
+                    "kinks and from the ends of the domain"
                 )
         for entry, (central, _, _) in found.items():
-            if not abs(gradient[entry] - central) <= tolerance * scale:
+            apart = abs(gradient[entry] - central) / scale
+            if not apart <= tolerance:
                 raise TapeError(
-                    f"gradcheck: at entry {entry} of input {number} backward gives {gradient[entry]:.12g} and differences "
-                    f"give {central:.12g}, apart by {abs(gradient[entry] - central) / scale:.3g} of the largest entry; "
-                    f"the tolerance is {tolerance:.3g}"
+                    f"gradcheck: at entry {entry} of input {number} backward gives {gradient[entry]:.12g} "
+                    f"and differences give {central:.12g}, apart by {apart:.3g} of the largest entry; the "
+                    f"tolerance is {tolerance:.3g}"
                 )

@@ -173,7 +173,9 @@ def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool, wa
     return run.finished
 
 
-def gradients(root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_graph: bool) -> list[Tensor | None]:
+def gradients(
+    root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_graph: bool
+) -> list[Tensor | None]:
     """Gradients of `root` with respect to `targets`, given back and left nowhere.
 
     The sweep ends at the targets: what they were computed from is neither visited nor consumed, and no

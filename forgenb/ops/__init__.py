@@ -21,6 +21,7 @@ from . import (  # noqa: F401, each enters its rows into the table
     pointwise,
     power,
     reduction,
+    rows,
     scatter,
     softmax,
 )

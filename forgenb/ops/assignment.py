@@ -11,7 +11,7 @@ from ..dtypes import result_dtype
 from ..errors import ArgumentError, ShapeError, TapeError
 from ..tape import is_recording
 from ..tensor import Tensor
-from .apply import as_tensor, broadcast_shape, copied, run_map, same_backend
+from .apply import as_tensor, copied, run_map, same_backend
 from .copying import copy_kernel
 from .indexing import is_index_array, key_parts, view_geometry
 from .movement import broadcast_to
@@ -23,22 +23,27 @@ def _check_untracked(name: str, target: Tensor, value: Tensor) -> None:
         return
     if target.requires_grad:
         raise TapeError(
-            f"{name} into a tensor of shape {target.shape} that is tracked: its recorded value would no longer be true. "
-            "Build a new tensor instead (where, concat, stack), or write inside no_grad()"
+            f"{name} into a tracked tensor of shape {target.shape}: its recorded value would no longer be "
+            "true. Build a new tensor instead (where, concat, stack), or write inside no_grad()"
         )
     if value.requires_grad:
         raise TapeError(
-            f"{name} of a tracked tensor of shape {value.shape} would lose its gradient: join it with concat or stack, or "
-            "write value.detach()"
+            f"{name} of a tracked tensor of shape {value.shape} would lose its gradient: join it with concat "
+            "or stack, or write value.detach()"
         )
 
 
 def _write(name: str, target: Tensor, place: Tensor, value: Tensor) -> None:
     """Copy `value`, broadcast and cast, into the view `place` of `target`."""
     if any(step == 0 and extent > 1 for step, extent in zip(place.strides, place.shape, strict=True)):
-        raise ArgumentError(f"{name} into a broadcast view of shape {place.shape}: elements share memory, write a copy()")
-    if broadcast_shape(name, (place.shape, value.shape)) != place.shape:
-        raise ShapeError(f"{name} got a value of shape {value.shape}, which does not broadcast to shape {place.shape}")
+        raise ArgumentError(
+            f"{name} into a broadcast view of shape {place.shape}: elements share memory, write a copy()"
+        )
+    pairs = zip(reversed(value.shape), reversed(place.shape), strict=False)
+    if value.ndim > place.ndim or any(size not in (1, wanted) for size, wanted in pairs):
+        raise ShapeError(
+            f"{name} got a value of shape {value.shape}, which does not broadcast to shape {place.shape}"
+        )
     if value.memory is place.memory:
         value = copied(value)
     source = broadcast_to(value.detach(), place.shape)
@@ -51,7 +56,8 @@ def set_item(target: Tensor, key, value) -> None:
     parts = key_parts(key)
     if any(map(is_index_array, parts)):
         raise ArgumentError(
-            "assignment through an index array: assign slice by slice, add with scatter_add_, or choose with where"
+            "assignment through an index array is not offered: assign slice by slice, add with scatter_add_, "
+            "or choose with where"
         )
     value = as_tensor(value, target)
     same_backend("assignment", (target, value))
@@ -60,16 +66,23 @@ def set_item(target: Tensor, key, value) -> None:
 
 
 def _assign_samples(rng: np.random.Generator):
-    for shape, other in (((), ()), ((3,), ()), ((2, 3), (3,)), ((2, 3), (2, 1)), ((0, 2), (2,)), ((2, 1, 4), (2, 1, 4))):
+    for shape, other in (
+        ((), ()),
+        ((3,), ()),
+        ((2, 3), (3,)),
+        ((2, 3), (2, 1)),
+        ((0, 2), (2,)),
+        ((2, 1, 4), (2, 1, 4)),
+    ):
         yield (rng.uniform(-2, 2, shape), rng.uniform(-2, 2, other)), {}
 
 
 @op(_assign_samples, lambda target, value: np.broadcast_to(value, target.shape), (), in_place=True)
 def assign_(target: Tensor, value) -> Tensor:
-    """Write `value`, broadcast and cast to the dtype of `target`, over the elements of `target`; returns `target`.
+    """Write `value` over the elements of `target`, broadcast and cast to its dtype; returns `target`.
 
-    Floats are cut towards zero where the target holds whole numbers. A value that shares memory with the target
-    is copied first.
+    Floats are cut towards zero where the target holds whole numbers. A value that shares memory with the
+    target is copied first.
 
     Raises
     ------
@@ -100,7 +113,7 @@ def _append_reference(cache, src, length):
 
 @op(_append_samples, _append_reference, (), in_place=True)
 def kv_append(cache: Tensor, src, length: int) -> Tensor:
-    """Write ``src[h, t, hd]`` into rows `length` to `length` + t of each head of ``cache[h, cap, hd]``; returns `cache`.
+    """Write ``src[h, t, hd]`` into ``cache[h, cap, hd]`` from row `length` of each head on; returns `cache`.
 
     Raises
     ------
@@ -112,10 +125,14 @@ def kv_append(cache: Tensor, src, length: int) -> Tensor:
     src = as_tensor(src, cache)
     same_backend("kv_append", (cache, src))
     if cache.ndim != 3 or src.ndim != 3 or (cache.shape[0], cache.shape[2]) != (src.shape[0], src.shape[2]):
-        raise ShapeError(f"kv_append got cache {cache.shape} and src {src.shape}: they must be [h, cap, hd] and [h, t, hd]")
+        raise ShapeError(
+            f"kv_append got cache {cache.shape} and src {src.shape}: they must be [h, cap, hd] and [h, t, hd]"
+        )
     capacity, t = cache.shape[1], src.shape[1]
     if not 0 <= length <= capacity - t:
-        raise ShapeError(f"kv_append of {t} rows at length {length} does not fit the cache's capacity {capacity}")
+        raise ShapeError(
+            f"kv_append of {t} rows at length {length} does not fit the cache's capacity {capacity}"
+        )
     _check_untracked("kv_append", cache, src)
     shape = (cache.shape[0], t, cache.shape[2])
     _write("kv_append", cache, cache.view(shape, cache.strides, length * cache.strides[1]), src)

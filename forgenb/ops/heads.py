@@ -1,7 +1,7 @@
 """Attention heads: between rows of tokens ``[b*t, c]`` and one matrix a head ``[b*h, t, c/h]``.
 
-Batch and heads share the leading axis (index ``b*heads + head``), so attention needs no fourth dimension. Packed
-rows hold the thirds q, k and v, each head after head.
+Batch and heads share the leading axis (index ``b*heads + head``), so attention needs no fourth dimension.
+Packed rows hold the thirds q, k and v, each head after head.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ def _split_rows(name: str, shape: tuple, heads: int, batch: int, parts: int) -> 
     if len(shape) != 2:
         raise ShapeError(f"{name} got shape {shape}: it needs rows of tokens, [batch*t, columns]")
     if shape[0] % batch:
-        raise ShapeError(f"{name} got {shape[0]} rows (shape {shape}) for batch={batch}: the batch must divide the rows")
+        raise ShapeError(
+            f"{name} got {shape[0]} rows (shape {shape}) for batch={batch}: the batch must divide the rows"
+        )
     if shape[1] % (parts * heads):
         thirds = "3 (q, k and v) times " if parts == 3 else ""
-        raise ShapeError(f"{name} got {shape[1]} columns (shape {shape}): {thirds}heads={heads} must divide the columns")
+        raise ShapeError(
+            f"{name} got {shape[1]} columns (shape {shape}): {thirds}heads={heads} must divide the columns"
+        )
     return shape[0] // batch, shape[1] // (parts * heads)
 
 
@@ -45,7 +49,9 @@ def _heads_of(name: str, shape: tuple, batch: int) -> int:
     if len(shape) != 3:
         raise ShapeError(f"{name} got shape {shape}: it needs one matrix a head, [batch*heads, t, width]")
     if shape[0] == 0 or shape[0] % batch:
-        raise ShapeError(f"{name} got {shape[0]} matrices (shape {shape}) for batch={batch}: the batch must divide them")
+        raise ShapeError(
+            f"{name} got {shape[0]} matrices (shape {shape}) for batch={batch}: the batch must divide them"
+        )
     return shape[0] // batch
 
 
@@ -84,7 +90,8 @@ def _split_reference(qkv, heads, batch=1):
 def split_heads(qkv, heads: int, batch: int = 1) -> tuple[Tensor, Tensor, Tensor]:
     r"""Packed rows ``[b*t, 3c]`` as q, k and v, each ``[b*h, t, c/h]``.
 
-    :math:`q_{bh+i,\,s,\,j} = qkv_{bt+s,\,i\,hd+j}`, and k and v from the next thirds. One node with three outputs.
+    :math:`q_{bh+i,\,s,\,j} = qkv_{bt+s,\,i\,hd+j}`, and k and v from the
+    next thirds. One node with three outputs.
 
     Backward: the three gradients packed in one pass, an absent one as zeros (`unsplit_heads`). Saves nothing.
 
@@ -100,7 +107,9 @@ def split_heads(qkv, heads: int, batch: int = 1) -> tuple[Tensor, Tensor, Tensor
     rows, groups = qkv.shape[0], batch * heads
     source = movable(qkv.detach())
     outs = tuple(empty((groups, t, hd), source.dtype, qkv.backend) for _ in range(3))
-    run_rows(split_heads_kernel, (rows, qkv.shape[1], groups, t, hd), (source, *outs), (heads,), work=qkv.shape[1])
+    run_rows(
+        split_heads_kernel, (rows, qkv.shape[1], groups, t, hd), (source, *outs), (heads,), work=qkv.shape[1]
+    )
 
     def backward(dq, dk, dv):
         return (unsplit_heads(dq, dk, dv, batch),)
@@ -109,7 +118,8 @@ def split_heads(qkv, heads: int, batch: int = 1) -> tuple[Tensor, Tensor, Tensor
 
 
 @row_kernel(
-    "rows | dq[groups,t,hd] dk[groups,t,hd] dv[groups,t,hd] -> dqkv[rows,c3]; heads:int has_q:int has_k:int has_v:int"
+    "rows | dq[groups,t,hd] dk[groups,t,hd] dv[groups,t,hd] -> dqkv[rows,c3];"
+    "heads:int has_q:int has_k:int has_v:int"
 )
 def unsplit_heads_kernel(row, dq, dk, dv, dqkv, heads, has_q, has_k, has_v):
     """One token's packed gradient; a third that is not there is zeros."""
@@ -139,14 +149,22 @@ def _unsplit_samples(rng: np.random.Generator):
 
 def _packed(x, batch):
     groups, t, hd = x.shape
-    return x.reshape(batch, groups // batch, t, hd).transpose(0, 2, 1, 3).reshape(batch * t, groups // batch * hd)
+    return (
+        x.reshape(batch, groups // batch, t, hd)
+        .transpose(0, 2, 1, 3)
+        .reshape(batch * t, groups // batch * hd)
+    )
 
 
-@op(_unsplit_samples, lambda q, k, v, batch=1: np.concatenate([_packed(x, batch) for x in (q, k, v)], 1), (0, 1, 2))
+@op(
+    _unsplit_samples,
+    lambda q, k, v, batch=1: np.concatenate([_packed(x, batch) for x in (q, k, v)], 1),
+    (0, 1, 2),
+)
 def unsplit_heads(q, k, v, batch: int = 1) -> Tensor:
-    """q, k and v, each ``[b*h, t, hd]`` or None for zeros, as packed rows ``[b*t, 3*h*hd]``: undoes `split_heads`.
+    """q, k and v, each ``[b*h, t, hd]`` or None for zeros, as packed rows ``[b*t, 3*h*hd]``.
 
-    Backward: `dout` split again. Saves nothing.
+    Undoes `split_heads`. Backward: `dout` split again. Saves nothing.
 
     Raises
     ------
@@ -164,8 +182,8 @@ def unsplit_heads(q, k, v, batch: int = 1) -> Tensor:
     for other in given[1:]:
         if (other.shape, other.dtype) != (first.shape, first.dtype):
             raise ShapeError(
-                f"unsplit_heads got shapes {first.shape} and {other.shape}, dtypes {first.dtype} and {other.dtype}: "
-                "they must be equal"
+                f"unsplit_heads got shapes {first.shape} and {other.shape}, dtypes {first.dtype} and "
+                f"{other.dtype}: they must be equal"
             )
     flags = tuple(int(x is not None) for x in (q, k, v))
     sources = iter([movable(x.detach()) for x in given])
@@ -198,6 +216,8 @@ def _unsplit_head_reference(d, which, batch=1):
 @op(_unsplit_head_samples, _unsplit_head_reference)
 def unsplit_head(d, which: int, batch: int = 1) -> Tensor:
     """``d[b*h, t, hd]`` in third `which` (0 q, 1 k, 2 v) of zeros ``[b*t, 3*h*hd]``; see `unsplit_heads`.
+
+    Backward: that third of the gradient, as in `unsplit_heads`. Saves nothing.
 
     Raises
     ------
@@ -243,7 +263,9 @@ def merge_heads(x, batch: int = 1) -> Tensor:
     groups, t, hd = x.shape
     source = movable(x.detach())
     out = empty((batch * t, heads * hd), source.dtype, x.backend)
-    run_rows(merge_heads_kernel, (batch * t, groups, t, hd, heads * hd), (source, out), (heads,), work=heads * hd)
+    run_rows(
+        merge_heads_kernel, (batch * t, groups, t, hd, heads * hd), (source, out), (heads,), work=heads * hd
+    )
 
     def backward(dout):
         return (unmerge_heads(dout, heads, batch),)
@@ -274,9 +296,9 @@ def _unmerge_reference(dy, heads, batch=1):
 
 @op(_unmerge_samples, _unmerge_reference)
 def unmerge_heads(dy, heads: int, batch: int = 1) -> Tensor:
-    """Rows of tokens ``[b*t, h*hd]`` as one matrix a head, ``[b*h, t, hd]``: undoes `merge_heads`, and is its backward.
+    """Rows of tokens ``[b*t, h*hd]`` as one matrix a head, ``[b*h, t, hd]``.
 
-    Backward: `merge_heads` of `dout`. Saves nothing.
+    Undoes `merge_heads`, and is its backward. Backward: `merge_heads` of `dout`. Saves nothing.
 
     Raises
     ------
@@ -290,7 +312,13 @@ def unmerge_heads(dy, heads: int, batch: int = 1) -> Tensor:
     groups = batch * heads
     source = movable(dy.detach())
     out = empty((groups, t, hd), source.dtype, dy.backend)
-    run_rows(unmerge_heads_kernel, (dy.shape[0], dy.shape[1], groups, t, hd), (source, out), (heads,), work=dy.shape[1])
+    run_rows(
+        unmerge_heads_kernel,
+        (dy.shape[0], dy.shape[1], groups, t, hd),
+        (source, out),
+        (heads,),
+        work=dy.shape[1],
+    )
 
     def backward(dout):
         return (merge_heads(dout, batch),)

@@ -1,7 +1,7 @@
 """Basic indexing as NumPy has it: views made of whole numbers, slices, ``None`` and ``...``.
 
 `getitem` reads through a key, `unslice` writes through one into zeros; each is the other's backward.
-Index arrays are turned into `take` (see `forgenb.ops.scatter`).
+Index arrays are turned into `take` (see `forgenb.ops.rows`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .copying import copy_kernel
 from .movement import reshape, zeros
-from .scatter import take, wrapped_positions
+from .rows import take, wrapped_positions
 from .table import SHAPES, op
 
 
@@ -31,7 +31,9 @@ def is_index_array(part) -> bool:
 def key_parts(key) -> tuple:
     """A key as a tuple of parts; tensors of one whole number count as numbers."""
     parts = key if isinstance(key, tuple) else (key,)
-    return tuple(p.item() if isinstance(p, (Tensor, np.ndarray)) and not is_index_array(p) else p for p in parts)
+    return tuple(
+        p.item() if isinstance(p, (Tensor, np.ndarray)) and not is_index_array(p) else p for p in parts
+    )
 
 
 def view_geometry(shape: tuple, strides: tuple, key: tuple) -> tuple[tuple, tuple, int]:
@@ -71,7 +73,9 @@ def _spread(shape: tuple, key: tuple) -> list:
     if len(dots) > 1:
         raise ArgumentError("indexing got '...' more than once: it may stand there once")
     if named > len(shape):
-        raise IndexRangeError(f"indexing got {named} indices for shape {shape}, which has {len(shape)} dimensions")
+        raise IndexRangeError(
+            f"indexing got {named} indices for shape {shape}, which has {len(shape)} dimensions"
+        )
     at = dots[0] if dots else len(key)
     return [*key[:at], *[slice(None)] * (len(shape) - named), *key[at + 1 :]]
 
@@ -80,32 +84,38 @@ def _resolved(part: slice, extent: int) -> tuple[int, int, int]:
     try:
         start, stop, step = part.indices(extent)
     except (TypeError, ValueError) as cause:
-        raise ArgumentError(f"indexing got the slice {part}: bounds are whole numbers or None, the step is not 0") from cause
+        raise ArgumentError(
+            f"indexing got the slice {part}: bounds are whole numbers or None, the step is not 0"
+        ) from cause
     return start, step, len(range(start, stop, step))
 
 
 def _position(part, shape: tuple, axis: int) -> int:
     if isinstance(part, (bool, np.bool_)):
         raise ArgumentError(
-            f"indexing got the scalar {part!r}: use a whole number, a slice, None, '...', or a mask of the axis' size"
+            f"indexing got the scalar {part!r}: use a whole number, a slice, None, '...', or a mask of the "
+            "size of the axis"
         )
     try:
         index = operator.index(part)
     except TypeError:
         raise ArgumentError(
-            f"indexing got {part!r} of type {type(part).__name__}: use whole numbers, slices, None, '...', or index arrays"
+            f"indexing got {part!r} of type {type(part).__name__}: use whole numbers, slices, None, '...', "
+            "or index arrays"
         ) from None
     if not -shape[axis] <= index < shape[axis]:
         raise IndexRangeError(
-            f"index {index} is out of range for axis {axis} of shape {shape}: it must lie in [{-shape[axis]}, {shape[axis]})"
+            f"index {index} is out of range for axis {axis} of shape {shape}: it must lie in "
+            f"[{-shape[axis]}, {shape[axis]})"
         )
     return index % shape[axis]
 
 
 KEYS: tuple[tuple[tuple, Any], ...] = (
-    ((), ()), ((), None), ((5,), 2), ((5,), -1), ((5,), slice(None, None, -1)), ((5,), slice(3, 3)), ((7,), slice(5, None, -2)),
-    ((0,), slice(None)), ((3, 4), 1), ((3, 4), (slice(None), slice(1, 3))), ((3, 4), (slice(None, None, -1), slice(None, None, 2))),
-    ((3, 4), (Ellipsis, -1)), ((2, 3, 4), (1, None, Ellipsis, slice(None, None, -3))), ((2, 1, 4), (slice(None), 0)),
+    ((), ()), ((), None), ((5,), 2), ((5,), -1), ((5,), slice(None, None, -1)), ((5,), slice(3, 3)),
+    ((7,), slice(5, None, -2)), ((0,), slice(None)), ((3, 4), 1), ((3, 4), (slice(None), slice(1, 3))),
+    ((3, 4), (slice(None, None, -1), slice(None, None, 2))), ((3, 4), (Ellipsis, -1)),
+    ((2, 3, 4), (1, None, Ellipsis, slice(None, None, -3))), ((2, 1, 4), (slice(None), 0)),
     ((2, 3, 4), (1, 2, 3)), ((2, 0, 3), (slice(None), slice(None), slice(2, 0, -1))),
 )  # fmt: skip
 """Shapes and keys of the samples: numbers, slices of both signs, new axes, ``...``, empty results."""
@@ -151,7 +161,7 @@ def _picked(x: Tensor, parts: tuple) -> Tensor:
         return take(x, arrays[0], axis=0)
     sizes = x.shape[: len(arrays)]
     try:
-        arrays = np.broadcast_arrays(*arrays)
+        arrays = list(np.broadcast_arrays(*arrays))
     except ValueError:
         shapes = " and ".join(str(a.shape) for a in arrays)
         raise ShapeError(f"indexing got index arrays of shapes {shapes}, which do not broadcast") from None
@@ -168,22 +178,26 @@ def _index_arrays(x: Tensor, parts: tuple) -> list:
     for part in parts:
         if part is None or part is Ellipsis or isinstance(part, slice):
             raise ArgumentError(
-                "indexing got an index array together with slices, None or '...' before or between: index arrays "
-                "come first in a key, so move their axes to the front (moveaxis), or use take"
+                "indexing got an index array after or between slices, None or '...': index arrays come "
+                "first in a key, so move their axes to the front (moveaxis), or use take"
             )
         array = part.numpy() if isinstance(part, Tensor) else np.asarray(part)
         if array.dtype.kind == "b":
-            found += _mask_positions(array, x.shape[len(found) :])
+            found.extend(_mask_positions(array, x.shape[len(found) :]))
         else:
             found.append(part if isinstance(part, Tensor) and len(parts) == 1 else array)
     if len(found) > x.ndim:
-        raise IndexRangeError(f"indexing got {len(found)} index arrays for shape {x.shape}, which has {x.ndim} dimensions")
+        raise IndexRangeError(
+            f"indexing got {len(found)} index arrays for shape {x.shape}, which has {x.ndim} dimensions"
+        )
     return found
 
 
 def _mask_positions(mask: np.ndarray, shape: tuple) -> tuple:
     if mask.ndim == 0 or mask.shape != shape[: mask.ndim]:
-        raise ShapeError(f"indexing got a mask of shape {mask.shape} for axes of shape {shape}: it needs their leading sizes")
+        raise ShapeError(
+            f"indexing got a mask of shape {mask.shape} for axes of shape {shape}: it needs their sizes"
+        )
     return np.nonzero(mask)
 
 
@@ -200,9 +214,9 @@ def _unslice_reference(x, shape, key):
 
 @op(_unslice_samples, _unslice_reference)
 def unslice(x, shape: tuple[int, ...], key) -> Tensor:
-    """Zeros of `shape` with `x` written at ``[key]`` (numbers, slices, ``None``, ``...``): the backward of a view.
+    """Zeros of `shape` with `x` written at ``[key]`` (numbers, slices, ``None``, ``...``).
 
-    Backward: ``dout[key]``. Saves nothing.
+    The backward of a view. Backward: ``dout[key]``. Saves nothing.
 
     Raises
     ------
@@ -214,7 +228,10 @@ def unslice(x, shape: tuple[int, ...], key) -> Tensor:
     out = zeros(tuple(shape), x.dtype, x.backend)
     place = out.view(*view_geometry(out.shape, out.strides, parts))
     if place.shape != x.shape:
-        raise ShapeError(f"unslice got shape {x.shape} for a key that selects {place.shape} of {out.shape}: they must be equal")
+        raise ShapeError(
+            f"unslice got shape {x.shape} for a key that selects {place.shape} of {out.shape}: "
+            "they must agree"
+        )
     run_map(copy_kernel, (x.detach(),), into=(place,))
 
     def backward(dout):

@@ -1,16 +1,18 @@
-"""Puts indexing, iteration, assignment and the shape-moving ops on `Tensor`, and guards writes into NumPy arrays."""
+"""Puts indexing, iteration, assignment and moves of axes on `Tensor`; guards writes into NumPy arrays."""
 
 from __future__ import annotations
 
 import dis
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ..errors import DTypeError
 from ..tensor import Tensor
-from . import assignment, indexing, movement, scatter
+from . import assignment, indexing, movement
+from .rows import take
 
 _STORES = frozenset(dis.opmap[name] for name in ("STORE_SUBSCR", "STORE_SLICE") if name in dis.opmap)
 
@@ -31,15 +33,15 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 def _refuse_store(tensor: Tensor) -> None:
     """Refuse ``array[i] = tensor`` on a NumPy array, which would drop the gradient in silence.
 
-    NumPy asks the value for its number or array while the caller executes the assignment, so the instruction that the
-    caller is at tells a store from a conversion such as ``float(loss)`` or ``np.asarray(x)``. For ``array[0] = tensor``
-    NumPy puts its own ``ValueError`` on top, with this error as its cause.
+    NumPy asks the value for its number or array while the caller executes the assignment, so the instruction
+    that the caller is at tells a store from a conversion such as ``float(loss)`` or ``np.asarray(x)``. For
+    ``array[0] = tensor`` NumPy puts its own ``ValueError`` on top, with this error as its cause.
     """
     caller = sys._getframe(2)
     if caller.f_code.co_code[caller.f_lasti] in _STORES:
         raise DTypeError(
-            f"a tracked tensor of shape {tensor.shape} was written into a NumPy array, where its gradient would be lost: "
-            "join tensors with stack or concat, or write tensor.detach()"
+            f"a tracked tensor of shape {tensor.shape} was written into a NumPy array, where its "
+            "gradient would be lost: join tensors with stack or concat, or write tensor.detach()"
         )
 
 
@@ -50,7 +52,7 @@ def as_float(self: Tensor) -> float:
     return float(self.item())
 
 
-def as_array(self: Tensor, dtype=None, copy=None) -> np.ndarray:
+def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """``np.asarray(tensor)``: the elements, off the tape."""
     if self.node is not None:
         _refuse_store(self)
@@ -60,15 +62,23 @@ def as_array(self: Tensor, dtype=None, copy=None) -> np.ndarray:
     return found.copy() if copy else found
 
 
+METHODS = {
+    "__getitem__": indexing.getitem,
+    "__setitem__": assignment.set_item,
+    "__iter__": iterate,
+    "__float__": as_float,
+    "__array__": as_array,
+    "assign_": assignment.assign_,
+    "take": take,
+    "flip": indexing.flip,
+    "squeeze": movement.squeeze,
+    "expand_dims": movement.expand_dims,
+    "swapaxes": movement.swapaxes,
+    "moveaxis": movement.moveaxis,
+}
+
+
 def install() -> None:
     """Give `Tensor` its indexing and its methods that move elements."""
-    Tensor.__getitem__ = indexing.getitem
-    Tensor.__setitem__ = assignment.set_item
-    Tensor.__iter__ = iterate
-    Tensor.__float__ = as_float
-    Tensor.__array__ = as_array
-    Tensor.assign_ = assignment.assign_
-    Tensor.take = scatter.take
-    Tensor.flip = indexing.flip
-    Tensor.squeeze, Tensor.expand_dims = movement.squeeze, movement.expand_dims
-    Tensor.swapaxes, Tensor.moveaxis = movement.swapaxes, movement.moveaxis
+    for name, value in METHODS.items():
+        setattr(Tensor, name, value)

@@ -24,7 +24,9 @@ def _operands(name: str, tensors: tuple) -> tuple[Tensor, ...]:
     if not found:
         raise ArgumentError(f"{name} got no tensors: it needs at least one")
     if any(isinstance(t, (list, tuple)) for t in found):
-        raise ArgumentError(f"{name} got lists among its tensors: pass one list, {name}([a, b], axis=0), axis by keyword")
+        raise ArgumentError(
+            f"{name} got lists among its tensors: pass one list, {name}([a, b], axis=0), axis by keyword"
+        )
     like = next((t for t in found if isinstance(t, Tensor)), None)
     operands = tuple(as_tensor(t, like) for t in found)
     same_backend(name, operands)
@@ -44,7 +46,8 @@ def _along(axis: int, start: int, stop: int) -> tuple:
 
 def _concat_samples(rng: np.random.Generator):
     for shapes, axis in (
-        (((2,), (1,), (0,)), 0), (((2, 3), (4, 3), (1, 3)), 0), (((2, 3), (2, 1), (2, 2)), -1), (((2, 1, 4), (2, 5, 4), (2, 0, 4)), 1),
+        (((2,), (1,), (0,)), 0), (((2, 3), (4, 3), (1, 3)), 0), (((2, 3), (2, 1), (2, 2)), -1),
+        (((2, 1, 4), (2, 5, 4), (2, 0, 4)), 1),
         (((0, 3), (0, 3), (0, 3)), 0),
     ):  # fmt: skip
         yield tuple(rng.uniform(-2, 2, shape) for shape in shapes), {"axis": axis}
@@ -54,8 +57,8 @@ def _concat_samples(rng: np.random.Generator):
 def concat(*tensors, axis: int = 0) -> Tensor:
     """The tensors one after the other along `axis`; pass them singly or as one list.
 
-    The dtype is the last of theirs in the order of `forgenb.dtypes`. Backward: each operand's slice of `dout`.
-    Saves nothing.
+    The dtype is the last of theirs in the order of `forgenb.dtypes`. Backward: each operand's slice of
+    `dout`. Saves nothing.
 
     Raises
     ------
@@ -70,7 +73,9 @@ def concat(*tensors, axis: int = 0) -> Tensor:
     rest = first.shape[:axis], first.shape[axis + 1 :]
     for other in operands[1:]:
         if other.ndim != first.ndim or (other.shape[:axis], other.shape[axis + 1 :]) != rest:
-            raise ShapeError(f"concat along axis {axis} got shapes {first.shape} and {other.shape}: the other axes must be equal")
+            raise ShapeError(
+                f"concat along axis {axis} got shapes {first.shape} and {other.shape}: other axes must agree"
+            )
     edges = tuple(accumulate((t.shape[axis] for t in operands), initial=0))
     bounds = tuple(pairwise(edges))
     out = _joined(operands, (*rest[0], edges[-1], *rest[1]), axis, bounds)
@@ -78,7 +83,8 @@ def concat(*tensors, axis: int = 0) -> Tensor:
 
     def backward(dout):
         return tuple(
-            getitem(dout, _along(axis, *ends)) if tracked else None for tracked, ends in zip(wanted, bounds, strict=True)
+            getitem(dout, _along(axis, *ends)) if tracked else None
+            for tracked, ends in zip(wanted, bounds, strict=True)
         )
 
     return record(out, operands, backward)
@@ -119,7 +125,13 @@ def stack(*tensors, axis: int = 0) -> Tensor:
 
 
 def _split_samples(rng: np.random.Generator):
-    for shape, sections, axis in (((6,), 3, 0), ((2, 9), 3, -1), ((5, 2), (1, 4), 0), ((2, 4, 3), (0, 3), 1), ((0, 2), 3, 0)):
+    for shape, sections, axis in (
+        ((6,), 3, 0),
+        ((2, 9), 3, -1),
+        ((5, 2), (1, 4), 0),
+        ((2, 4, 3), (0, 3), 1),
+        ((0, 2), 3, 0),
+    ):
         yield (rng.uniform(-2, 2, shape),), {"sections": sections, "axis": axis}
 
 
@@ -127,8 +139,8 @@ def _split_samples(rng: np.random.Generator):
 def split(x, sections, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive parts along `axis`: `sections` equal ones, or cut before each index that it lists.
 
-    One node with several outputs. Backward: the gradients one after the other (see `concat`), zeros for a part that
-    was not used. Saves nothing.
+    One node with several outputs. Backward: the gradients one after the other (see `concat`), zeros for a
+    part that was not used. Saves nothing.
 
     Raises
     ------
@@ -156,7 +168,9 @@ def _bounds(shape: tuple, sections, axis: int) -> tuple[tuple[int, int], ...]:
     size = shape[axis]
     if isinstance(sections, (int, np.integer)):
         if sections < 1 or size % sections:
-            raise ShapeError(f"split of axis {axis} of shape {shape} into {sections} equal parts: {size} is not a multiple")
+            raise ShapeError(
+                f"split of axis {axis} of shape {shape} into {sections} equal parts: {size} is not a multiple"
+            )
         step = size // int(sections)
         return tuple((i * step, i * step + step) for i in range(sections))
     cuts = [0, *(slice(0, int(c)).indices(size)[1] for c in sections), size]

@@ -93,9 +93,13 @@ def transpose(x, axes=None) -> Tensor:
         If `axes` is not an order of the axes.
     """
     x = as_tensor(x)
-    order = tuple(reversed(range(x.ndim))) if axes is None else tuple(a + x.ndim if a < 0 else a for a in axes)
+    order = (
+        tuple(reversed(range(x.ndim))) if axes is None else tuple(a + x.ndim if a < 0 else a for a in axes)
+    )
     if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(f"transpose got axes={axes} for a tensor of {x.ndim} dimensions: each must stand there once")
+        raise ShapeError(
+            f"transpose got axes={axes} for a tensor of {x.ndim} dimensions: each must stand there once"
+        )
     inverse = tuple(int(i) for i in np.argsort(order))
 
     def backward(dout):
@@ -110,12 +114,19 @@ def _axes(name: str, ndim: int, axes) -> tuple[int, ...]:
     wanted = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     found = tuple(a + ndim if a < 0 else a for a in wanted)
     if any(not 0 <= a < ndim for a in found) or len(set(found)) != len(found):
-        raise ShapeError(f"{name} got axes {axes} where there are {ndim} dimensions: axes must exist, each once")
+        raise ShapeError(
+            f"{name} got axes {axes} where there are {ndim} dimensions: axes must exist, each once"
+        )
     return found
 
 
 def _moveaxis_samples(rng: np.random.Generator):
-    for shape, source, destination in (((2, 3, 4), 0, -1), ((2, 0, 3), 1, 0), ((2, 3, 4, 5), (0, 1), (2, 0)), ((4,), 0, 0)):
+    for shape, source, destination in (
+        ((2, 3, 4), 0, -1),
+        ((2, 0, 3), 1, 0),
+        ((2, 3, 4, 5), (0, 1), (2, 0)),
+        ((4,), 0, 0),
+    ):
         yield (rng.uniform(-2, 2, shape),), {"source": source, "destination": destination}
 
 
@@ -133,7 +144,9 @@ def moveaxis(x, source, destination) -> Tensor:
     x = as_tensor(x)
     start, end = _axes("moveaxis", x.ndim, source), _axes("moveaxis", x.ndim, destination)
     if len(start) != len(end):
-        raise ShapeError(f"moveaxis got source={source} and destination={destination}: they must be equally many")
+        raise ShapeError(
+            f"moveaxis got source={source} and destination={destination}: they must be equally many"
+        )
     order = [axis for axis in range(x.ndim) if axis not in start]
     for place, axis in sorted(zip(end, start, strict=True)):
         order.insert(place, axis)
@@ -194,7 +207,14 @@ def expand_dims(x, axis) -> Tensor:
 
 
 def _squeeze_samples(rng: np.random.Generator):
-    for shape, axis in (((), None), ((1, 3, 1), None), ((1, 3, 1), 0), ((1, 3, 1), (0, -1)), ((2, 3), None), ((1, 0), 0)):
+    for shape, axis in (
+        ((), None),
+        ((1, 3, 1), None),
+        ((1, 3, 1), 0),
+        ((1, 3, 1), (0, -1)),
+        ((2, 3), None),
+        ((1, 0), 0),
+    ):
         yield (rng.uniform(-2, 2, shape),), {"axis": axis}
 
 
@@ -245,7 +265,9 @@ def broadcast_to(x, shape) -> Tensor:
     if broadcast_shape("broadcast_to", (before, wanted)) != wanted:
         raise ShapeError(f"broadcast_to cannot repeat shape {before} to {wanted}: only axes of size 1 repeat")
     missing = len(wanted) - len(before)
-    strides = (0,) * missing + tuple(0 if s == 1 and w != 1 else t for s, w, t in zip(before, wanted[missing:], x.strides, strict=True))
+    strides = (0,) * missing + tuple(
+        0 if s == 1 and w != 1 else t for s, w, t in zip(before, wanted[missing:], x.strides, strict=True)
+    )
 
     def backward(dout):
         from .reduction import sum_to

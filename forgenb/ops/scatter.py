@@ -1,4 +1,4 @@
-"""Rows by number: take gathers them, scatter_add adds them up where numbers repeat, sum_rows adds them all.
+"""Rows added up: scatter_add by number, where numbers repeat, and sum_rows all of them.
 
 Adding up uses no atomics. A plan sorts the ids by counting and cuts each id's contributions into blocks; a
 row kernel sums the blocks, another the blocks of each output row. Order and blocks depend on the ids alone,
@@ -12,124 +12,28 @@ from math import isqrt
 import numpy as np
 
 from ..dtypes import INT64
-from ..errors import BackendError, DTypeError, IndexRangeError, ShapeError, TapeError
+from ..errors import DTypeError, ShapeError, TapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
 from ..tape import is_recording, record
-from ..tensor import Tensor, count, empty, from_array
+from ..tensor import Tensor, count, empty
 from .apply import as_tensor, run_map, run_rows, same_backend
 from .copying import copy_kernel
-from .movement import movable, moveaxis, narrowed
+from .movement import movable, narrowed
+from .rows import take, wrapped_ids
 from .table import op
 
 BLOCK = 64
 
 
-def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
-    """Host `ids` as int64 in [0, size); negative ones count from the end.
-
-    Raises
-    ------
-    DTypeError
-        If they are not whole numbers.
-    IndexRangeError
-        If one is out of range, naming it and the axis.
-    """
-    if ids.size == 0:
-        return ids.astype(INT64)
-    if ids.dtype.kind not in "iu":
-        raise DTypeError(f"{name} needs whole numbers as ids, got dtype {ids.dtype}: convert them to int64")
-    ids = ids.astype(INT64, copy=False)
-    if int(ids.view(np.uint64).max()) < size:
-        return ids
-    wrapped = np.where(ids < 0, ids + size, ids)
-    wrong = (wrapped < 0) | (wrapped >= size)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise IndexRangeError(
-            f"{name} got id {ids.flat[at]} at position {at}, but axis {axis} has size {size}: ids must lie in [{-size}, {size})"
-        )
-    return wrapped
-
-
-def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
-    """`ids` (tensor, array or list) as a contiguous int64 tensor with values in [0, size), see `wrapped_positions`."""
-    if isinstance(ids, Tensor):
-        if ids.backend is not backend:
-            raise BackendError(
-                f"{name} got ids on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them with "
-                f".to({backend.name!r})"
-            )
-        host = ids.numpy()
-        found = wrapped_positions(name, host, size, axis)
-        return ids if found is host and ids.contiguous else from_array(found, backend)
-    return from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend)
-
-
-@row_kernel("parts | x[outer,n,inner] ids[m]:int -> out[outer,m,inner]")
-def take_kernel(row, x, ids, out):
-    """One gathered piece of ``inner`` elements."""
-    group = row // ids.shape[0]
-    r = row - group * ids.shape[0]
-    source = ids[r]
-    for j in lanes(out.shape[2]):
-        put(out, (group, r, j), x[group, source, j])
-
-
-def _take_samples(rng: np.random.Generator):
-    for shape, ids, axis in (
-        ((5, 3), [4, 0, 0, 2], 0), ((5,), [[1, -1], [0, 3]], 0), ((2, 4, 3), [3, 3, 1], 1), ((2, 3), [[0], [-3]], -1),
-        ((4, 2), [], 0), ((3, 0), [2], 0), ((1, 130), [0] * 70, 0), ((2, 3, 4), 1, 1),
-    ):  # fmt: skip
-        yield (rng.uniform(-2, 2, shape), np.array(ids, np.int64)), {"axis": axis}
-
-
-@op(_take_samples, lambda x, ids, axis=0: np.take(x, ids, axis))
-def take(x, ids, axis: int = 0) -> Tensor:
-    r"""The entries of `x` at `ids` along `axis`: :math:`out_{a\,i\,b} = x_{a\,ids_i\,b}`.
-
-    `ids` are whole numbers of any shape (a tensor, array or list), which stands in the result in place of
-    the axis; a negative id counts from the end, as in NumPy. They are checked before anything is read.
-
-    Backward: `scatter_add` of `dout` by `ids`. Saves `ids`.
-
-    Raises
-    ------
-    IndexRangeError
-        If an id is out of range.
-    DTypeError
-        If the ids are not whole numbers.
-    ShapeError
-        If `x` has no such axis.
-    """
-    x = as_tensor(x)
-    if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"take got axis={axis} for shape {x.shape}, which has {x.ndim} dimensions")
-    axis %= x.ndim
-    size = x.shape[axis]
-    ids = wrapped_ids("take", ids, size, axis, x.backend)
-    outer, inner, m = count(x.shape[:axis]), count(x.shape[axis + 1 :]), ids.size
-    source = movable(x.detach())
-    out = empty((*x.shape[:axis], *ids.shape, *x.shape[axis + 1 :]), source.dtype, x.backend)
-    if out.size:
-        run_rows(take_kernel, (outer * m, outer, size, inner, m), (source, ids, out), work=inner)
-
-    def backward(dout):
-        if axis == 0:
-            return (scatter_add(ids, dout, size),)
-        places = tuple(range(axis, axis + ids.ndim))
-        front = moveaxis(dout, places, tuple(range(ids.ndim)))
-        return (moveaxis(scatter_add(ids, front, size), 0, axis),)
-
-    return record(narrowed(out, x.dtype), (x,), backward)
-
-
-@row_kernel("one | ids[n]:int -> order[n]:int place[rows]:int first[row_ends]:int ends[part_ends]:int; block:int")
+@row_kernel(
+    "one | ids[n]:int -> order[n]:int place[rows]:int first[row_ends]:int ends[part_ends]:int; block:int"
+)
 def scatter_plan_kernel(row, ids, order, place, first, ends, block):
     """Positions sorted by id, in blocks.
 
-    ``order`` lists the positions, equal ids in their order. Block p holds ``order[ends[p] : ends[p + 1]]``, all of
-    one id; the blocks of id r are ``first[r]`` to ``first[r + 1]``. One lane does all of it.
+    ``order`` lists the positions, equal ids in their order. Block p holds ``order[ends[p] : ends[p + 1]]``,
+    all of one id; the blocks of id r are ``first[r]`` to ``first[r + 1]``. One lane does all of it.
     """
     for _ in lanes(1):
         rows = place.shape[0]
@@ -206,7 +110,9 @@ def _block_sums(ids: Tensor, src: Tensor, rows: int, cols: int) -> tuple[Tensor,
     bound = n // block + min(n, rows)
     order, place = empty((n,), INT64, backend), empty((rows,), INT64, backend)
     first, ends = empty((rows + 1,), INT64, backend), empty((bound + 1,), INT64, backend)
-    run_rows(scatter_plan_kernel, (1, n, rows, rows + 1, bound + 1), (ids, order, place, first, ends), (block,))
+    run_rows(
+        scatter_plan_kernel, (1, n, rows, rows + 1, bound + 1), (ids, order, place, first, ends), (block,)
+    )
     parts = empty((bound, cols), src.dtype, backend)
     work = cols * min(block, -(-n // max(1, bound)))
     run_rows(scatter_block_kernel, (bound, n, cols, bound + 1), (src, order, ends, parts), work=work)
@@ -216,14 +122,16 @@ def _block_sums(ids: Tensor, src: Tensor, rows: int, cols: int) -> tuple[Tensor,
 def _check_scatter(name: str, ids, src: Tensor, rows: int) -> Tensor:
     found = wrapped_ids(name, ids, rows, 0, src.backend)
     if src.shape[: found.ndim] != found.shape:
-        raise ShapeError(f"{name} got ids of shape {found.shape} and src of shape {src.shape}, which must begin with it")
+        raise ShapeError(
+            f"{name} got ids of shape {found.shape} and src of shape {src.shape}, which must begin with it"
+        )
     return found
 
 
 def _scatter_samples(rng: np.random.Generator):
     for ids, shape, rows in (
-        ([2, 0, 2, 2], (4, 3), 4), ([[1, 0], [1, -1]], (2, 2), 3), ([], (0, 2), 3), ([0] * 200, (200, 2), 1), ([1], (1, 0), 2),
-        ([3, 1], (2, 2, 2), 5), (1, (3,), 2),
+        ([2, 0, 2, 2], (4, 3), 4), ([[1, 0], [1, -1]], (2, 2), 3), ([], (0, 2), 3),
+        ([0] * 200, (200, 2), 1), ([1], (1, 0), 2), ([3, 1], (2, 2, 2), 5), (1, (3,), 2),
     ):  # fmt: skip
         yield (np.array(ids, np.int64), rng.uniform(-2, 2, shape)), {"rows": rows}
 
@@ -238,7 +146,8 @@ def _scatter_reference(ids, src, rows):
 def scatter_add(ids, src, rows: int) -> Tensor:
     r"""Rows added up by number, :math:`out_r = \sum_{i:\,ids_i = r} src_i`, for r in [0, rows).
 
-    The shape of `src` begins with that of `ids`. Backward: :math:`dsrc_i = dout_{ids_i}`, see `take`. Saves `ids`.
+    The shape of `src` begins with that of `ids`. Backward: :math:`dsrc_i = dout_{ids_i}`, see `take`.
+    Saves `ids`.
 
     Raises
     ------
@@ -288,15 +197,17 @@ def scatter_add_(dst: Tensor, ids, src) -> Tensor:
     src = as_tensor(src, dst)
     same_backend("scatter_add_", (dst, src))
     if is_recording() and (dst.requires_grad or src.requires_grad):
-        raise TapeError("scatter_add_ on a tracked tensor would lose gradients: use scatter_add, or no_grad()")
+        raise TapeError(
+            "scatter_add_ on a tracked tensor would lose gradients: use scatter_add, or no_grad()"
+        )
     if dst.ndim == 0:
         raise ShapeError("scatter_add_ got a dst without dimensions: it needs rows to add to")
     rows, tail = dst.shape[0], dst.shape[1:]
     ids = _check_scatter("scatter_add_", ids, src, rows)
     if src.shape[ids.ndim :] != tail or src.dtype != dst.dtype:
         raise (ShapeError if src.dtype == dst.dtype else DTypeError)(
-            f"scatter_add_ got src of shape {src.shape} and dtype {src.dtype}, and dst of shape {dst.shape} and dtype "
-            f"{dst.dtype}: rows must have one shape and one dtype"
+            f"scatter_add_ got src of shape {src.shape} and dtype {src.dtype}, and dst of shape {dst.shape} "
+            f"and dtype {dst.dtype}: rows must have one shape and one dtype"
         )
     if src.size:
         work = movable(dst.detach())

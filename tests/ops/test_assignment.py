@@ -9,8 +9,8 @@ from forgenb.errors import ArgumentError, IndexRangeError, ShapeError, TapeError
 
 DTYPES = ("bool", "int32", "int64", "float16", "float32", "float64")
 KEYS = (
-    (slice(None), 2.5), (0, [1.0, 0.0, 2.0, 3.0]), ((slice(None, None, -1), slice(1, None, 2)), [[1.0, 2.0]]), (Ellipsis, 1),
-    ((2, 3), True), ((slice(0, 0),), 5.0), ((None, slice(1)), np.ones((1, 1, 4))),
+    (slice(None), 2.5), (0, [1.0, 0.0, 2.0, 3.0]), ((slice(None, None, -1), slice(1, None, 2)), [[1.0, 2.0]]),
+    (Ellipsis, 1),    ((2, 3), True), ((slice(0, 0),), 5.0), ((None, slice(1)), np.ones((1, 1, 4))),
 )  # fmt: skip
 
 
@@ -35,7 +35,11 @@ def test_values_are_cast(source, target):
 
 
 def test_a_value_that_overlaps_its_target_is_copied_first():
-    for key, value in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None)), (slice(None), slice(None, None, -1))):
+    for key, value in (
+        (slice(1, None), slice(None, -1)),
+        (slice(None, -1), slice(1, None)),
+        (slice(None), slice(None, None, -1)),
+    ):
         want = np.arange(1000.0)
         got = fnb.tensor(want)
         got[key] = got[value]

@@ -213,6 +213,14 @@ def test_a_state_that_does_not_fit_is_refused():
         optimizer.load_state_dict(state | {"v/p": np.zeros(3)})
 
 
+def test_half_precision_parameters_have_float32_state():
+    p = with_grad(parameter([1.0, 2.0], "float16"), 0.5)
+    optimizer = AdamW([("p", p)], 0.1)
+    assert optimizer.step(clip_norm=10.0) == pytest.approx(0.5**0.5)
+    np.testing.assert_allclose(p.numpy(), np.array([0.89, 1.88]), rtol=1e-3)
+    assert (p.dtype.name, optimizer.state_dict()["m/p"].dtype.name) == ("float16", "float32")
+
+
 def test_names_come_from_pairs_parameters_or_positions():
     named = fnb.Parameter(fnb.tensor([1.0], name="mine"))
     optimizer = SGD([("given", parameter(1.0)), named, parameter(1.0)], 0.1)

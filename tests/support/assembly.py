@@ -2,7 +2,7 @@
 
 import re
 
-_ARITHMETIC = r"v?(?:add|sub|mul|div|max|min|sqrt|f[n]?m(?:add|sub)\d{3})"
+_ARITHMETIC = r"v?(?:add|sub|mul|div|max|min|sqrt|f[n]?m(?:add|sub)\d{3}|cmp\w*|ucomi|comi)"
 _PACKED = re.compile(rf"^{_ARITHMETIC}p[sd]$")
 _SCALAR = re.compile(rf"^{_ARITHMETIC}s[sd]$")
 _LABEL = re.compile(r"^(\.?[\w$.]+):")
