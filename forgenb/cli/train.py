@@ -6,10 +6,11 @@ from argparse import Namespace
 from dataclasses import fields
 from pathlib import Path
 
-from forgenb.backend import get_backend
+from forgenb.backend import get_backend, use
 from forgenb.cli.common import Commands, catch_stop, say
 from forgenb.cli.progress import Bar, JsonLines, Lines
 from forgenb.errors import ArgumentError
+from forgenb.models import generate
 from forgenb.train import RunFolder, TrainConfig, Trainer, next_run
 
 __all__ = ["add_to"]
@@ -141,9 +142,6 @@ def _train(trainer: Trainer, as_json: bool) -> int:
 
 
 def _sample(trainer: Trainer) -> None:
-    from forgenb.backend import use
-    from forgenb.models import generate
-
     tokenizer = trainer.corpus.tokenizer
     start = "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
     say("\nA sample of what it writes:")

@@ -11,8 +11,9 @@ from forgenb import random
 from forgenb.backend import use
 from forgenb.data import batch
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
-from forgenb.models import GPT, GPTConfig
-from forgenb.optim import AdamW, Optimizer
+from forgenb.models import GPT
+from forgenb.optim import Optimizer
+from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
@@ -21,7 +22,7 @@ from forgenb.train.files import StrPath
 from forgenb.train.metrics import Metrics
 from forgenb.train.run_folder import RunFolder
 
-__all__ = ["DivergedError", "StepReport", "Trainer", "build_model"]
+__all__ = ["DivergedError", "StepReport", "Trainer"]
 
 
 class DivergedError(ForgeError, ArithmeticError):
@@ -54,12 +55,6 @@ class StepReport:
     lr: float
     tokens_per_s: float
     seconds: float
-
-
-def build_model(config: TrainConfig, vocabulary: int) -> GPT:
-    """The model of a run, with its initial values."""
-    c = config
-    return GPT(GPTConfig(vocabulary, c.context, c.layers, c.heads, c.width, c.dropout), seed=c.seed)
 
 
 class Trainer:
@@ -101,7 +96,8 @@ class Trainer:
         """
         corpus = prepare(config)
         with use(config.backend):
-            model, optimizer = _build(config, corpus)
+            model = build_model(config, len(corpus.tokenizer))
+            optimizer = build_optimizer(config, model)
         folder = RunFolder.create(out, config, corpus.sha256, corpus.characters)
         trainer = cls(folder, corpus, model, optimizer)
         try:
@@ -137,7 +133,8 @@ class Trainer:
         if corpus.sha256 != folder.text_sha256:
             raise ArgumentError(_changed_text(folder, corpus))
         with use(folder.config.backend):
-            model, optimizer = _build(folder.config, corpus)
+            model = build_model(folder.config, len(corpus.tokenizer))
+            optimizer = build_optimizer(folder.config, model)
         trainer = cls(folder, corpus, model, optimizer)
         if folder.last.exists():
             trainer._restore(load_checkpoint(folder.last))
@@ -249,12 +246,6 @@ class Trainer:
             )
         checkpoint.restore(self.folder.last, self.model, self.optimizer)
         self.step, self.best_val, self.seconds = checkpoint.step, checkpoint.best_val, checkpoint.seconds
-
-
-def _build(config: TrainConfig, corpus: Corpus) -> tuple[GPT, Optimizer]:
-    model = build_model(config, len(corpus.tokenizer))
-    optimizer = AdamW(model.named_parameters(), lr=config.lr, betas=config.betas, weight_decay=config.decay)
-    return model, optimizer
 
 
 def _dropout_seed(config: TrainConfig, step: int) -> int:

@@ -114,7 +114,7 @@ def test_resume_of_a_finished_run_and_more_steps(forgenb, tiny):
     forgenb(*tiny, "--out", "a")
     done = forgenb("train", "--resume", "a", "--json")
     assert (done.code, done.out) == (0, "")
-    done = forgenb("train", "--resume", "a", "--steps", 6, "--json", "--out", "a", "--threads", 2)
+    done = forgenb("train", "--resume", "a", "--steps", 6, "--json", "--out", "a")
     assert [row["step"] for row in rows(done.out)] == [5, 6]
     assert [row["step"] for row in read_metrics(RunFolder.open("a").metrics)] == [1, 2, 3, 4, 5, 6]
 

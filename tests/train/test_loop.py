@@ -27,7 +27,8 @@ def begin(tmp_path, tiny, fake, monkeypatch):
 
     def begin(model=None, config=tiny, resume=False, **keywords):
         model = model or fake()
-        monkeypatch.setattr(loop, "_build", lambda config, corpus: (model, model))
+        monkeypatch.setattr(loop, "build_model", lambda config, vocabulary: model)
+        monkeypatch.setattr(loop, "build_optimizer", lambda config, model: model)
         out = tmp_path / "run"
         trainer = Trainer.resume(out, **keywords) if resume else Trainer.start(config, out)
         return trainer, model
