@@ -3,7 +3,7 @@
 import os
 import sys
 from argparse import Namespace
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from forgenb.backend import get_backend, use
@@ -107,7 +107,7 @@ def _check_resume(arguments: Namespace, given: dict) -> None:
             f"{', '.join(against)}: leave these out, or train anew without --resume."
         )
     if "steps" in given:
-        TrainConfig(steps=given["steps"])
+        replace(config, steps=given["steps"])
 
 
 def _use_threads(backend: str, threads: int | None) -> None:

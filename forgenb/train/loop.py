@@ -158,6 +158,9 @@ class Trainer:
     def steps(self) -> Iterator[StepReport]:
         """Train until all steps are done; between two of them, `save` keeps what has been done.
 
+        What interrupts a step leaves the model between two states and the last checkpoint as it was:
+        `resume` goes on from there.
+
         Raises
         ------
         DivergedError
@@ -197,21 +200,22 @@ class Trainer:
         self.model.train()
         self.model.dropout_seed = _dropout_seed(c, self.step)
         loss = self.model.loss(inputs, targets)
-        value = self._finite("loss", loss.item())
+        value = self._finite("loss", loss.item(), self.step + 1)
         loss.backward()
         self.optimizer.lr = lr
-        self._finite("gradient norm", self.optimizer.step(clip_norm=c.clip) or 0.0)
+        self._finite("gradient norm", self.optimizer.step(clip_norm=c.clip) or 0.0, self.step + 1)
         self.optimizer.zero_grad()
         return lr, value, time.perf_counter() - began
 
     def _evaluate(self) -> float:
-        return self._finite("validation loss", evaluate(self.model, self.corpus.inputs, self.corpus.targets))
+        loss = evaluate(self.model, self.corpus.inputs, self.corpus.targets)
+        return self._finite("validation loss", loss, self.step)
 
-    def _finite(self, what: str, value: float) -> float:
+    def _finite(self, what: str, value: float, step: int) -> float:
         if not math.isfinite(value):
             raise DivergedError(
-                f"The {what} became {value} at step {self.step + (what != 'validation loss')} of "
-                f"{self.config.steps}, so training stopped. {str(self.folder.last)!r} holds the last good "
+                f"The {what} became {value} at step {step} of {self.config.steps}, so "
+                f"training stopped. {str(self.folder.last)!r} holds the last good "
                 "checkpoint; try a smaller --lr, a smaller --clip or a longer --warmup."
             )
         return float(value)
