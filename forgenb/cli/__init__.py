@@ -60,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return _without_reader()
+    except OSError as error:
+        print(as_paragraph(f"forgenb {arguments.command}: {error}"), file=sys.stderr)
+        return 2
 
 
 def _without_reader() -> int:

@@ -1,5 +1,6 @@
 """Facts about this installation, and what in them would be slow."""
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -14,19 +15,7 @@ from forgenb.kernel.cache import cache_folder
 __all__ = ["diagnose", "problems"]
 
 PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "safetensors", "rich", "numba-cuda", "mkl", "mpi4py")
-FEATURES = [
-    "sse4.2",
-    "avx",
-    "avx2",
-    "fma",
-    "f16c",
-    "avx512f",
-    "avx512bw",
-    "avx512dq",
-    "avx512vl",
-    "neon",
-    "sve",
-]
+FEATURES = "sse4.2 avx avx2 fma f16c avx512f avx512bw avx512dq avx512vl neon sve"
 AVX2_CORES = ("haswell", "zen", "excavator")
 AVX512_CORES = ("skylakex", "cooperlake", "sapphirerapids")
 VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
@@ -83,7 +72,7 @@ def _cpu() -> dict:
     return {
         "name": llvm.get_host_cpu_name(),
         "cores": _cores(),
-        "features": [name for name in FEATURES if features.get(name)],
+        "features": [name for name in FEATURES.split() if features.get(name)],
     }
 
 
@@ -93,18 +82,26 @@ def _cores() -> int:
 
 def _cache() -> dict:
     folder = Path(cache_folder())
-    files = [path for path in folder.glob("*/*") if path.is_file()] if folder.is_dir() else []
-    return {
-        "folder": str(folder),
-        "writable": _writable(folder),
-        "entries": len({path.parent for path in files}),
-        "bytes": sum(path.stat().st_size for path in files),
-    }
+    entries = size = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            entries += entry.is_dir()
+            size += _size(entry)
+    return {"folder": str(folder), "writable": _writable(folder), "entries": entries, "bytes": size}
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    """Bytes of the files in a folder, of those that are still there."""
+    total = 0
+    with contextlib.suppress(OSError):
+        for file in os.scandir(entry.path):
+            total += file.stat().st_size
+    return total
 
 
 def _writable(folder: Path) -> bool:
     """Whether a file can be made in a folder, or in the one in which it would be made."""
-    there = next((place for place in (folder, *folder.parents) if place.exists()), None)
+    there = next((place for place in (folder, *folder.parents) if os.path.exists(place)), None)
     try:
         with tempfile.TemporaryFile(dir=there):
             return True

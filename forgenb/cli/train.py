@@ -3,13 +3,14 @@
 import os
 import sys
 from argparse import Namespace
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
-from forgenb.backend import get_backend
+from forgenb.backend import get_backend, use
 from forgenb.cli.common import Commands, catch_stop, say
 from forgenb.cli.progress import Bar, JsonLines, Lines
 from forgenb.errors import ArgumentError
+from forgenb.models import generate
 from forgenb.train import RunFolder, TrainConfig, Trainer, next_run
 
 __all__ = ["add_to"]
@@ -106,7 +107,7 @@ def _check_resume(arguments: Namespace, given: dict) -> None:
             f"{', '.join(against)}: leave these out, or train anew without --resume."
         )
     if "steps" in given:
-        TrainConfig(steps=given["steps"])
+        replace(config, steps=given["steps"])
 
 
 def _use_threads(backend: str, threads: int | None) -> None:
@@ -141,9 +142,6 @@ def _train(trainer: Trainer, as_json: bool) -> int:
 
 
 def _sample(trainer: Trainer) -> None:
-    from forgenb.backend import use
-    from forgenb.models import generate
-
     tokenizer = trainer.corpus.tokenizer
     start = "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
     say("\nA sample of what it writes:")

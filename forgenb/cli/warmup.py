@@ -85,7 +85,7 @@ def _run_op(row: Op, dtype: str) -> None:
 
 
 def _operand(array: Any, dtype: str, tracked: bool) -> Any:
-    if not isinstance(array, np.ndarray):
+    if not isinstance(array, np.ndarray | np.generic):
         return array
     real = array.dtype.kind == "f"
     return fnb.tensor(array.astype(dtype) if real else array, requires_grad=real and tracked)

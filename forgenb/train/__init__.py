@@ -3,11 +3,12 @@
 `Trainer.start` and `Trainer.resume` give a run, whose `steps` trains it.
 """
 
+from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
 from forgenb.train.evaluate import evaluate
-from forgenb.train.loop import DivergedError, StepReport, Trainer, build_model
+from forgenb.train.loop import DivergedError, StepReport, Trainer
 from forgenb.train.metrics import read_metrics
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
 
@@ -20,6 +21,7 @@ __all__ = [
     "TrainConfig",
     "Trainer",
     "build_model",
+    "build_optimizer",
     "evaluate",
     "latest_run",
     "load_checkpoint",

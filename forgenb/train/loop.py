@@ -11,8 +11,9 @@ from forgenb import random
 from forgenb.backend import use
 from forgenb.data import batch
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
-from forgenb.models import GPT, GPTConfig
-from forgenb.optim import AdamW, Optimizer
+from forgenb.models import GPT
+from forgenb.optim import Optimizer
+from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
@@ -21,7 +22,7 @@ from forgenb.train.files import StrPath
 from forgenb.train.metrics import Metrics
 from forgenb.train.run_folder import RunFolder
 
-__all__ = ["DivergedError", "StepReport", "Trainer", "build_model"]
+__all__ = ["DivergedError", "StepReport", "Trainer"]
 
 
 class DivergedError(ForgeError, ArithmeticError):
@@ -54,12 +55,6 @@ class StepReport:
     lr: float
     tokens_per_s: float
     seconds: float
-
-
-def build_model(config: TrainConfig, vocabulary: int) -> GPT:
-    """The model of a run, with its initial values."""
-    c = config
-    return GPT(GPTConfig(vocabulary, c.context, c.layers, c.heads, c.width, c.dropout), seed=c.seed)
 
 
 class Trainer:
@@ -101,7 +96,8 @@ class Trainer:
         """
         corpus = prepare(config)
         with use(config.backend):
-            model, optimizer = _build(config, corpus)
+            model = build_model(config, len(corpus.tokenizer))
+            optimizer = build_optimizer(config, model)
         folder = RunFolder.create(out, config, corpus.sha256, corpus.characters)
         trainer = cls(folder, corpus, model, optimizer)
         try:
@@ -137,7 +133,8 @@ class Trainer:
         if corpus.sha256 != folder.text_sha256:
             raise ArgumentError(_changed_text(folder, corpus))
         with use(folder.config.backend):
-            model, optimizer = _build(folder.config, corpus)
+            model = build_model(folder.config, len(corpus.tokenizer))
+            optimizer = build_optimizer(folder.config, model)
         trainer = cls(folder, corpus, model, optimizer)
         if folder.last.exists():
             trainer._restore(load_checkpoint(folder.last))
@@ -160,6 +157,9 @@ class Trainer:
 
     def steps(self) -> Iterator[StepReport]:
         """Train until all steps are done; between two of them, `save` keeps what has been done.
+
+        What interrupts a step leaves the model between two states and the last checkpoint as it was:
+        `resume` goes on from there.
 
         Raises
         ------
@@ -200,21 +200,22 @@ class Trainer:
         self.model.train()
         self.model.dropout_seed = _dropout_seed(c, self.step)
         loss = self.model.loss(inputs, targets)
-        value = self._finite("loss", loss.item())
+        value = self._finite("loss", loss.item(), self.step + 1)
         loss.backward()
         self.optimizer.lr = lr
-        self._finite("gradient norm", self.optimizer.step(clip_norm=c.clip) or 0.0)
+        self._finite("gradient norm", self.optimizer.step(clip_norm=c.clip) or 0.0, self.step + 1)
         self.optimizer.zero_grad()
         return lr, value, time.perf_counter() - began
 
     def _evaluate(self) -> float:
-        return self._finite("validation loss", evaluate(self.model, self.corpus.inputs, self.corpus.targets))
+        loss = evaluate(self.model, self.corpus.inputs, self.corpus.targets)
+        return self._finite("validation loss", loss, self.step)
 
-    def _finite(self, what: str, value: float) -> float:
+    def _finite(self, what: str, value: float, step: int) -> float:
         if not math.isfinite(value):
             raise DivergedError(
-                f"The {what} became {value} at step {self.step + (what != 'validation loss')} of "
-                f"{self.config.steps}, so training stopped. {str(self.folder.last)!r} holds the last good "
+                f"The {what} became {value} at step {step} of {self.config.steps}, so "
+                f"training stopped. {str(self.folder.last)!r} holds the last good "
                 "checkpoint; try a smaller --lr, a smaller --clip or a longer --warmup."
             )
         return float(value)
@@ -249,12 +250,6 @@ class Trainer:
             )
         checkpoint.restore(self.folder.last, self.model, self.optimizer)
         self.step, self.best_val, self.seconds = checkpoint.step, checkpoint.best_val, checkpoint.seconds
-
-
-def _build(config: TrainConfig, corpus: Corpus) -> tuple[GPT, Optimizer]:
-    model = build_model(config, len(corpus.tokenizer))
-    optimizer = AdamW(model.named_parameters(), lr=config.lr, betas=config.betas, weight_decay=config.decay)
-    return model, optimizer
 
 
 def _dropout_seed(config: TrainConfig, step: int) -> int:

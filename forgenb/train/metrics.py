@@ -10,6 +10,8 @@ from forgenb.train.files import reason
 
 __all__ = ["Metrics", "read_metrics"]
 
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+
 
 class Metrics:
     """An open ``metrics.jsonl``, written by one process at a time.
@@ -33,7 +35,7 @@ class Metrics:
     def __init__(self, path: Path, step: int = 0):
         self.path = path
         try:
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            self._handle = os.open(path, _FLAGS, 0o666)
         except OSError as error:
             raise self._failed(error) from error
         try:

@@ -148,7 +148,7 @@ class RunFolder:
 
 def _make(path: Path) -> tuple[Path, ...]:
     """Make an empty folder where there is none; returns the folders made, the innermost first."""
-    missing = tuple(folder for folder in (path, *path.parents) if not folder.exists())
+    missing = tuple(folder for folder in (path, *path.parents) if not os.path.exists(folder))
     try:
         path.mkdir(parents=True, exist_ok=True)
         held = [entry.name for entry in path.iterdir() if not is_temporary(entry.name)]

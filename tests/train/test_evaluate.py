@@ -11,7 +11,11 @@ def test_windows_are_weighed_and_the_mode_is_put_back(fake):
     model = fake([2.0])
     ids = np.zeros((130, 4), np.int64)
     assert evaluate(model, ids, ids) == 3.0
-    assert [(training, count) for training, count, _, _ in model.asked] == [(False, 64), (False, 64), (False, 2)]
+    assert [(training, count) for training, count, _, _ in model.asked] == [
+        (False, 64),
+        (False, 64),
+        (False, 2),
+    ]
     assert model.training
     model.eval()
     evaluate(model, ids, ids)

@@ -13,7 +13,7 @@ import pytest
 
 from forgenb.train import RunFolder, load_checkpoint, read_metrics
 
-OPTIONS = "--layers 1 --heads 2 --width 16 --context 8 --batch 2 --warmup 5 --dropout 0.1 --json".split()
+OPTIONS = "--layers 1 --heads 2 --width 16 --context 8 --batch 2 --warmup 5 --dropout 0.1 --json"
 
 
 def command(*arguments):
@@ -48,7 +48,7 @@ def assert_same_run(first, second):
 
 
 def test_half_a_run_twice_is_a_whole_run(tmp_path, text):
-    options = [*OPTIONS, "--data", text, "--steps", 20, "--eval-every", 5]
+    options = [*OPTIONS.split(), "--data", text, "--steps", 20, "--eval-every", 5]
     whole = train(tmp_path, *options, "--out", "whole", "--threads", 1)
     assert [row["step"] for row in whole] == list(range(1, 21))
     assert [row["step"] for row in whole if row["val_loss"] is not None] == [5, 10, 15, 20]
@@ -79,7 +79,9 @@ for report in trainer.steps():
 @pytest.mark.skipif(os.name != "posix", reason="signals are a POSIX matter")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_saves_and_says_how_to_go_on(tmp_path, text, number):
-    process = begin(tmp_path, *OPTIONS, "--data", text, "--steps", 10**6, "--eval-every", 10**6, "--out", "run")
+    process = begin(
+        tmp_path, *OPTIONS.split(), "--data", text, "--steps", 10**6, "--eval-every", 10**6, "--out", "run"
+    )
     lines = [process.stdout.readline() for _ in range(3)]
     process.send_signal(number)
     out, errors = process.communicate(timeout=30)
@@ -96,7 +98,7 @@ def test_an_interrupt_saves_and_says_how_to_go_on(tmp_path, text, number):
 def test_killed_runs_resume(tmp_path, text):
     """Wide enough that a checkpoint, saved at every step, takes longer than the step."""
     wide = ["--width", 128, "--heads", 4, "--layers", 3, "--data", text, "--steps", 40, "--eval-every", 1]
-    options = [*OPTIONS, *wide]
+    options = [*OPTIONS.split(), *wide]
     train(tmp_path, *options, "--out", "whole")
     chance, steps = random.Random(1), [0]
     process = begin(tmp_path, *options, "--out", "killed")

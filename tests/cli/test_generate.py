@@ -1,0 +1,76 @@
+"""``forgenb generate``."""
+
+import shutil
+
+import pytest
+
+from forgenb.train import RunFolder
+
+
+@pytest.fixture
+def trained(forgenb, tiny):
+    assert forgenb(*tiny, "--out", "a", "--json").code == 0
+    return RunFolder.open("a")
+
+
+def test_the_same_seed_gives_the_same_text(forgenb, trained):
+    first = forgenb("generate", "--run", "a", "--prompt", "abc", "--tokens", 30)
+    assert (first.code, first.err) == (0, "")
+    assert first.out.startswith("abc")
+    assert len(first.out) == 3 + 30 + 1
+    assert set(first.out) <= set("abcdefghij \n")
+    assert forgenb("generate", "--run", "a", "--prompt", "abc", "--tokens", 30).out == first.out
+    other = forgenb("generate", "--run", "a", "--prompt", "abc", "--tokens", 30, "--seed", 2)
+    assert other.out != first.out
+
+
+def test_greedy_is_the_limit_of_top_k(forgenb, trained):
+    greedy = forgenb("generate", "--run", "a", "--greedy", "--tokens", 12).out
+    assert greedy.startswith("\n")
+    assert forgenb("generate", "--run", "a", "--top-k", 1, "--temperature", 5, "--tokens", 12).out == greedy
+    assert forgenb("generate", "--run", "a", "--prompt", "ab", "--tokens", 0).out == "ab\n"
+
+
+def test_a_checkpoint_alone_is_enough(forgenb, trained, tmp_path):
+    wanted = forgenb("generate", "--run", "a", "--tokens", 9).out
+    assert forgenb("generate", "--checkpoint", trained.best, "--tokens", 9).out == wanted
+    shutil.move(trained.best, tmp_path / "mine.safetensors")
+    assert forgenb("generate", "--checkpoint", "mine.safetensors", "--tokens", 9).out == wanted
+    assert forgenb("generate", "--run", "a", "--tokens", 9).code == 0
+
+
+def test_the_last_run_is_the_default(forgenb, tiny, refused):
+    assert "There is no run in 'runs'" in refused("generate")
+    forgenb(*tiny)
+    assert forgenb("generate", "--tokens", 3).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--prompt", "aZ\u00e9"],
+            "does not know these characters of the prompt: 'Z' (U+005A), 'é' (U+00E9)",
+        ),
+        (["--prompt", ""], "The prompt is empty"),
+        (["--tokens", "-1"], "--tokens must be at least 0, got -1"),
+        (["--temperature", "0"], "--temperature must be finite and above 0, got 0.0"),
+        (["--temperature", "nan"], "--temperature must be finite and above 0, got nan"),
+        (["--top-k", "0"], "--top-k must be at least 1, got 0"),
+        (["--seed", "-1"], "--seed must be from 0"),
+        (["--backend", "cup"], "there is no backend 'cup'"),
+    ],
+)
+def test_refusals(refused, trained, options, message):
+    assert message in refused("generate", "--run", "a", *options)
+
+
+def test_damaged_files(refused, trained, tmp_path):
+    assert "'none' cannot be read" in refused("generate", "--checkpoint", "none")
+    assert "'none' holds no run" in refused("generate", "--run", "none")
+    cut = tmp_path / "cut"
+    cut.write_bytes(trained.last.read_bytes()[:-1])
+    assert "cut' is not a complete safetensors file" in refused("generate", "--checkpoint", cut)
+    trained.best.unlink()
+    trained.last.unlink()
+    assert "has no checkpoint yet" in refused("generate", "--run", "a")
