@@ -12,7 +12,7 @@ from ..dtypes import float_dtype
 from ..kernel import map_kernel
 from ..tape import record
 from ..tensor import Tensor
-from .apply import as_tensor, pair, run_map
+from .apply import as_tensor, copied, pair, run_map
 from .reduction import sum_to
 from .table import binary, op, unary
 
@@ -130,8 +130,9 @@ def scale_kernel(x, alpha):
 
 @op(unary(-2, 2), lambda x, alpha=0.5: x * alpha)
 def scale(x, alpha: float = 0.5) -> Tensor:
-    r"""Product with a host number, :math:`out = \alpha x`. Backward: :math:`dx = \alpha\,dout`."""
+    r"""Product with a host number, :math:`out = \alpha x`. Backward: :math:`dx = \alpha\,dout`. Integers give float32."""
     x = as_tensor(x)
+    x = x if x.dtype.kind == "f" else copied(x, float_dtype(x.dtype))
 
     def backward(dout):
         return (scale(dout, alpha),)

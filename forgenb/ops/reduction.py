@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import FLOAT16, float_dtype
+from ..dtypes import FLOAT16, INT64, float_dtype
 from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
@@ -54,7 +54,7 @@ def sum_middle(x: Tensor, outer: int, n: int, inner: int) -> Tensor:
         parts = outer * blocks
         out = empty((parts, inner), x.dtype, x.backend)
         work = min(n, block) * inner
-        if inner == 1:
+        if inner == 1 and x.dtype.kind == "f":
             run_rows(sum_row_kernel, (parts, outer, n), (x, out), (blocks, block), work=work)
         else:
             run_rows(sum_column_kernel, (parts, outer, n, inner), (x, out), (blocks, block), work=work)
@@ -130,9 +130,18 @@ def _axis_samples(rng: np.random.Generator):
     yield (rng.uniform(-2, 2, (130, 6)),), {"axis": 0}
 
 
-@op(_axis_samples, np.sum, name="sum")
+def _sum_samples(rng: np.random.Generator):
+    yield from _axis_samples(rng)
+    yield (rng.integers(-9, 9, (2500,)),), {}
+    yield (rng.integers(-9, 9, (130, 3)).astype(np.int32),), {"axis": 0}
+    yield (rng.integers(0, 2, (3, 40)) > 0,), {"axis": 1}
+
+
+@op(_sum_samples, np.sum, name="sum")
 def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Sum over axes, :math:`out = \sum_{axis} x`; the sum of nothing is 0.
+
+    Integers and bools add up to int64.
 
     Backward: :math:`dx = dout`, broadcast along the axes. Saves nothing.
 
@@ -142,6 +151,7 @@ def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
         If an axis does not exist or is repeated.
     """
     x = as_tensor(x)
+    x = x if x.dtype.kind == "f" else copied(x, INT64)
     shape, axes = x.shape, normalized_axes("sum", x.ndim, axis)
     kept = reduced_shape(shape, axes, True)
 

@@ -238,6 +238,8 @@ def test_whole_numbers_stay_whole_where_nothing_is_lost():
         assert found.dtype.name == "int64"
         assert found.tolist() == wanted
     assert ops.clip(x, -0.5).tolist() == [-0.5, 0, 5]
+    assert ops.scale(x, 0.5).tolist() == [-1.5, 0, 2.5]
+    assert (x > 0).sum().item() == 1
 
 
 @pytest.mark.parametrize("bounds", [(2, 1), (nan, 1), (0, nan)])
