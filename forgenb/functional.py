@@ -45,9 +45,7 @@ def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     @wraps(f)
     def computed(*args, **keywords):
         if not all(-len(args) <= i < len(args) for i in picked):
-            raise ArgumentError(
-                f"argnums={argnums} does not fit a call with {len(args)} positional arguments"
-            )
+            raise ArgumentError(f"argnums={argnums} does not fit a call with {len(args)} positional arguments")
         inputs = list(args)
         chosen = {i % len(args): as_tensor(args[i]) for i in picked}
         outer = is_recording()
@@ -104,9 +102,7 @@ def _variable(x: Tensor) -> Tensor:
 def _one_element(value: Any) -> Tensor:
     if not isinstance(value, Tensor) or value.size != 1:
         got = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
-        raise ArgumentError(
-            f"grad needs a function that returns a tensor of one element, got {got}: sum it first"
-        )
+        raise ArgumentError(f"grad needs a function that returns a tensor of one element, got {got}: sum it first")
     return value
 
 
@@ -161,9 +157,7 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
         several = results if isinstance(results, tuple) else (results,)
         for result in several:
             if not isinstance(result, Tensor):
-                raise ArgumentError(
-                    f"the forward of {label} must return tensors, got {type(result).__name__}"
-                )
+                raise ArgumentError(f"the forward of {label} must return tensors, got {type(result).__name__}")
         outputs = tuple(result.detach() for result in several)
 
         def rule(*douts):
@@ -182,7 +176,5 @@ def _owned(label: str, results: Any, inputs: int) -> tuple:
     several = results if isinstance(results, tuple) else (results,)
     if len(several) != inputs or not all(g is None or isinstance(g, Tensor) for g in several):
         kinds = ", ".join(type(g).__name__ for g in several)
-        raise TapeError(
-            f"the backward of {label} must return {inputs} tensors or None, one per input, got {kinds}"
-        )
+        raise TapeError(f"the backward of {label} must return {inputs} tensors or None, one per input, got {kinds}")
     return tuple(None if g is None else g.copy() for g in several)

@@ -58,9 +58,7 @@ def gradcheck(f: Callable, *inputs, tolerance: float = 1e-6, seed: int = 0) -> b
     """
     check = _Check(f, [_as_input(number, value) for number, value in enumerate(inputs)], seed)
     if not check.floats:
-        raise ArgumentError(
-            "gradcheck got no float input, so there is no gradient to check: pass float64 tensors"
-        )
+        raise ArgumentError("gradcheck got no float input, so there is no gradient to check: pass float64 tensors")
     for number, gradient in zip(check.floats, check.gradients(), strict=True):
         check.compare(number, gradient, tolerance)
     return True

@@ -173,9 +173,7 @@ def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool, wa
     return run.finished
 
 
-def gradients(
-    root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_graph: bool
-) -> list[Tensor | None]:
+def gradients(root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_graph: bool) -> list[Tensor | None]:
     """Gradients of `root` with respect to `targets`, given back and left nowhere.
 
     The sweep ends at the targets: what they were computed from is neither visited nor consumed, and no
@@ -284,7 +282,9 @@ class _Sweep:
 
     def spread(self, node: Node, grads: list, results: tuple) -> None:
         if len(results) != len(node.parents):
-            raise TapeError(f"the backward of {node.name} returned {len(results)} gradients for {len(node.parents)} inputs")
+            raise TapeError(
+                f"the backward of {node.name} returned {len(results)} gradients for {len(node.parents)} inputs"
+            )
         shared = [id(t.memory) for t in (*grads, *(s for s, _ in node.saved)) if t is not None]
         for number, (parent, grad) in enumerate(zip(node.parents, results, strict=True)):
             if parent is None or grad is None:

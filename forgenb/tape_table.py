@@ -116,9 +116,7 @@ class Tape:
             If it is the result of a recorded op.
         """
         if not isinstance(tensor, Tensor):
-            raise ArgumentError(
-                f"tape.leaf needs a tensor, got {type(tensor).__name__}: make one with fnb.tensor"
-            )
+            raise ArgumentError(f"tape.leaf needs a tensor, got {type(tensor).__name__}: make one with fnb.tensor")
         if tensor.node is not None and not tensor.node.leaf:
             raise TapeError(
                 f"tape.leaf got the result of {tensor.node.name}, of shape {tensor.shape}: only a tensor "
@@ -230,8 +228,7 @@ class Tape:
     def __repr__(self) -> str:
         rows = [_cells(entry) for entry in self.entries]
         widths = [
-            min(cap, max(len(title), *(len(row[i]) for row in rows), 0))
-            for i, (title, cap) in enumerate(_CAPS.items())
+            min(cap, max(len(title), *(len(row[i]) for row in rows), 0)) for i, (title, cap) in enumerate(_CAPS.items())
         ]
         lines = [_line(list(_CAPS), widths), " ".join("-" * width for width in widths)]
         lines += [_line(row, widths) for row in rows]

@@ -250,7 +250,9 @@ def full_like(like: Tensor, value) -> Tensor:
     return from_array(np.full(like.shape, value, like.dtype), like.backend)
 
 
-def tensor(data, dtype=None, requires_grad: bool = False, name: str | None = None, backend: str | None = None) -> Tensor:
+def tensor(
+    data, dtype=None, requires_grad: bool = False, name: str | None = None, backend: str | None = None
+) -> Tensor:
     """Make a tensor from numbers, nested lists, a NumPy array or a tensor; the data is copied.
 
     Parameters

@@ -130,9 +130,7 @@ def test_the_wheel_has_the_packages_and_nothing_else(tmp_path):
     source = tmp_path / "source"
     shutil.copytree(ROOT, source, ignore=ignored)
     build = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
-    result = subprocess.run(
-        [sys.executable, "-c", build, str(tmp_path)], cwd=source, capture_output=True, text=True
-    )
+    result = subprocess.run([sys.executable, "-c", build, str(tmp_path)], cwd=source, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
@@ -145,8 +143,6 @@ def test_the_wheel_has_the_packages_and_nothing_else(tmp_path):
     assert "forgenb = forgenb.cli:main" in entry_points
     assert "[forgenb.backends]" in entry_points
     packages = {
-        path.parent.name
-        for path in CODE
-        if path.name == "__init__.py" and path.parent.parent.name == "backends"
+        path.parent.name for path in CODE if path.name == "__init__.py" and path.parent.parent.name == "backends"
     }
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"forgenb", *packages}

@@ -4,9 +4,8 @@
 The only fast-math flag is `reassoc`, on the one addition of `accumulate`.
 """
 
-from functools import partial
-
 import operator
+from functools import partial
 
 import numpy as np
 from llvmlite import ir
@@ -170,7 +169,7 @@ def isnan(typing, x):
 
 
 def exponent_scale_bits(builder, x, k):
-    """x * 2**(k//2) * 2**(k - k//2): adding 1.5 * 2**mantissa leaves k + 2*bias in the low bits of the sum."""
+    """X * 2**(k//2) * 2**(k - k//2): adding 1.5 * 2**mantissa leaves k + 2*bias in the low bits of the sum."""
     integer, mantissa, bias, *_ = LAYOUT[x.type]
     shift = ir.Constant(integer, mantissa)
     total = builder.fadd(k, ir.Constant(x.type, 1.5 * 2**mantissa + 2 * bias))

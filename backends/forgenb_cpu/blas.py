@@ -82,7 +82,15 @@ def call_gemm(typing, function, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb
             place[name] = by_reference(builder.trunc(value, INT32))
         sides = {n: builder.inttoptr(v, number.as_pointer()) for n, v in (("a", a), ("b", b), ("c", c))}
         values = [letter(trans_a), letter(trans_b), place["m"], place["n"], place["k"], by_reference(alpha_value)]
-        values += [sides["a"], place["lda"], sides["b"], place["ldb"], by_reference(beta_value), sides["c"], place["ldc"]]
+        values += [
+            sides["a"],
+            place["lda"],
+            sides["b"],
+            place["ldb"],
+            by_reference(beta_value),
+            sides["c"],
+            place["ldc"],
+        ]
         kind = ir.FunctionType(ir.VoidType(), [v.type for v in values])
         builder.call(builder.inttoptr(function, kind.as_pointer()), values)
         return context.get_dummy_value()
@@ -128,7 +136,7 @@ def load_blas() -> None:
         import scipy.linalg.cython_blas  # noqa: F401
 
 
-class _core_type:  # noqa: N801 - a context manager that reads as a verb
+class _core_type:
     """OpenBLAS 0.3.30 takes AVX2 kernels on AMD CPUs that have AVX-512: ask for the AVX-512 ones.
 
     Measured on Zen 5: 233 instead of 120 GFLOP/s on one thread. The variable counts only while the
@@ -167,7 +175,7 @@ def openblas():
     return None
 
 
-class one_thread:  # noqa: N801
+class one_thread:
     """Hold SciPy's OpenBLAS at one thread, and give its own number back."""
 
     def __enter__(self):

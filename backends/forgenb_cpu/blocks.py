@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from forgenb.kernel import PANEL
 from llvmlite import ir
 from numba import types as nt
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from forgenb.kernel import PANEL
 
 INT64 = ir.IntType(64)
 

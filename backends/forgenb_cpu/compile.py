@@ -22,11 +22,12 @@ import llvmlite
 import llvmlite.binding
 import numba
 import numpy as np
-from forgenb.kernel import Kernel, bind
-from forgenb.kernel import cache as store
 from numba import cfunc, njit
 from numba import types as nt
 from numba.core import caching, config, registry
+
+from forgenb.kernel import Kernel, bind
+from forgenb.kernel import cache as store
 
 from . import blocks
 from .intrinsics import half_conversions, primitives_for
@@ -35,7 +36,14 @@ from .templates import launcher_text, operand_types, panel_text
 OPTIONS = {"error_model": "numpy", "boundscheck": False}
 SIGNATURE = nt.void(nt.int64, nt.int64, nt.int64)
 PANEL_SIGNATURE = nt.int64(*(nt.int64,) * 8)
-TYPES = {"int64": np.int64, "bool_": np.bool_, "uint32": np.uint32, "uint16": np.uint16, "int32": np.int32, "uint64": np.uint64}
+TYPES = {
+    "int64": np.int64,
+    "bool_": np.bool_,
+    "uint32": np.uint32,
+    "uint16": np.uint16,
+    "int32": np.int32,
+    "uint64": np.uint64,
+}
 TYPES |= {"uint8": np.uint8, "float32": np.float32, "float64": np.float64}
 FILE = "forgenb_launcher.py"
 

@@ -8,6 +8,7 @@ import inspect
 import os
 
 import numpy as np
+
 from forgenb.errors import ArgumentError
 
 from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, one_thread, split

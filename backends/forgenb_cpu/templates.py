@@ -59,7 +59,10 @@ def _map(kernel: Kernel, real: str, storage: tuple[str, ...]) -> list[str]:
         name = operand.name
         lines += _operand_lines(name, number, dtype)
         place = f"args, dims, {name}_slot, ndim, line, column, n, {name}_room"
-        enter, here = f"enter_{stored}_{dtype}({place})", f"{name}_base + (line * {name}_line + column) * size_of({dtype})"
+        enter, here = (
+            f"enter_{stored}_{dtype}({place})",
+            f"{name}_base + (line * {name}_line + column) * size_of({dtype})",
+        )
         near = f"{here} if ndim <= 2 and {name}_step == 1 else {enter}" if stored == dtype else enter
         loop.append(f"{name}_panel = {near}")
         loop.append(f"{name} = carray(pointer({name}_panel, {dtype}), (n,))")

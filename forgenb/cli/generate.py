@@ -26,14 +26,10 @@ def add_to(commands: Commands) -> None:
     source.add_argument("--run", dest="folder", metavar="DIR", help=text)
     source.add_argument("--checkpoint", metavar="FILE", help="a checkpoint of a run")
     parser.add_argument("--prompt", metavar="TEXT", help="what to continue (default a new line)")
-    parser.add_argument(
-        "--tokens", type=int, default=200, metavar="N", help="how many characters (default 200)"
-    )
+    parser.add_argument("--tokens", type=int, default=200, metavar="N", help="how many characters (default 200)")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--greedy", action="store_true", help="always the most likely character")
-    choice.add_argument(
-        "--temperature", type=float, default=0.8, metavar="T", help="wilder above 1 (default 0.8)"
-    )
+    choice.add_argument("--temperature", type=float, default=0.8, metavar="T", help="wilder above 1 (default 0.8)")
     parser.add_argument("--top-k", type=int, metavar="K", help="draw among the K most likely characters")
     parser.add_argument("--seed", type=int, default=1337, metavar="N", help="of the draws (default 1337)")
     parser.add_argument("--backend", metavar="NAME", help="where it runs (default that of the run)")

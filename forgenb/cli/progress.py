@@ -75,9 +75,7 @@ class Bar:
     def __enter__(self) -> "Bar":
         self.console.print(headline(self.trainer))
         done, steps = self.trainer.step, self.trainer.config.steps
-        self.task = self.progress.add_task(
-            "train", total=steps, completed=done, loss="-", validation="-", rate="-"
-        )
+        self.task = self.progress.add_task("train", total=steps, completed=done, loss="-", validation="-", rate="-")
         self.progress.start()
         return self
 

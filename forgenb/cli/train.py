@@ -146,9 +146,7 @@ def _sample(trainer: Trainer) -> None:
     start = "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
     say("\nA sample of what it writes:")
     with use(trainer.config.backend):
-        ids = generate(
-            trainer.model, tokenizer.encode(start).tolist(), SAMPLE_TOKENS, temperature=0.8, seed=1337
-        )
+        ids = generate(trainer.model, tokenizer.encode(start).tolist(), SAMPLE_TOKENS, temperature=0.8, seed=1337)
         say(tokenizer.decode(ids))
 
 

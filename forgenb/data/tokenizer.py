@@ -41,9 +41,7 @@ class CharTokenizer:
         seen: set[str] = set()
         for position, character in enumerate(self.characters):
             if character in seen:
-                raise ArgumentError(
-                    f"Character {character!r} at position {position} of the vocabulary is a duplicate."
-                )
+                raise ArgumentError(f"Character {character!r} at position {position} of the vocabulary is a duplicate.")
             seen.add(character)
 
     @classmethod

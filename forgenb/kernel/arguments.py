@@ -16,20 +16,20 @@ This module imports the standard library and the declarations only.
 from __future__ import annotations
 
 import struct
-from functools import lru_cache
+from functools import cache
 
 from .declare import Kernel
 
 PANEL = 512
 
 
-@lru_cache(maxsize=None)
+@cache
 def map_block(kernel: Kernel, ndim: int) -> struct.Struct:
     """The packer of a map kernel's block for operands of `ndim` collapsed dimensions."""
     return struct.Struct("=" + _scalars(kernel) + "q" * (2 + ndim + len(kernel.operands) * (1 + ndim)))
 
 
-@lru_cache(maxsize=None)
+@cache
 def row_block(kernel: Kernel) -> struct.Struct:
     """The packer of a row kernel's block."""
     return struct.Struct("=" + "q" * len(kernel.symbols) + _scalars(kernel) + "q" * len(kernel.operands))

@@ -90,7 +90,7 @@ def expm1_float64(x):
 
 
 def corrected_quotient(above, below, lost):
-    """above / (below + lost), where lost is what rounding took from below: one rounding in all, nearly."""
+    """Above / (below + lost), where lost is what rounding took from below: one rounding in all, nearly."""
     inverse = 1.0 / below
     quotient = above * inverse
     return fma(inverse, fma(-quotient, lost, fma(-quotient, below, above)), quotient)

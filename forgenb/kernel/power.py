@@ -98,7 +98,9 @@ def two_part_log_float64(x):
 def positive_pow_float64(x, y):
     """x**y for finite x > 0; beyond abs(y) = 2**63 every x but 1 gives 0 or infinity."""
     high, low = two_part_log_float64(x)
-    y = select(y > 9.223372036854776e18, 9.223372036854776e18, select(y < -9.223372036854776e18, -9.223372036854776e18, y))
+    y = select(
+        y > 9.223372036854776e18, 9.223372036854776e18, select(y < -9.223372036854776e18, -9.223372036854776e18, y)
+    )
     t = y * high
     t_low = fma(y, low, fma(y, high, -t))
     t_low = select((t >= -746.0) & (t <= 710.0), t_low, 0.0)

@@ -29,7 +29,7 @@ def lanes(n):
 
 @primitive
 def accumulate(s, v):
-    """s + v for a sum whose order does not matter: a target may re-associate it (blocks of at most 1024)."""
+    """S + v for a sum whose order does not matter: a target may re-associate it (blocks of at most 1024)."""
     return s + v
 
 
@@ -121,7 +121,7 @@ def sqrt(x):
 
 @primitive
 def absolute(x):
-    """x without its sign."""
+    """X without its sign."""
     return abs(x)
 
 
@@ -145,7 +145,7 @@ def minimum(a, b):
 
 @primitive
 def select(c, a, b):
-    """a if c else b, without a branch: both are computed. a and b have one dtype."""
+    """A if c else b, without a branch: both are computed. a and b have one dtype."""
     kind = kind_of(a, b)
     picked = a if c else b
     return picked if kind is float else kind(picked)
@@ -202,7 +202,7 @@ def real_to_half(x):
 
 @primitive
 def exponent_scale(x, k):
-    """x * 2**k, rounded once, for 0.25 <= abs(x) <= 4 and an integer-valued k.
+    """X * 2**k, rounded once, for 0.25 <= abs(x) <= 4 and an integer-valued k.
 
     The range of k is -252 to 255 in float32 and -2044 to 2047 in float64: results may overflow to infinity and
     underflow gradually. A NaN in x or k gives NaN. The power is built in bits as two factors, so that neither overflows.
@@ -245,13 +245,13 @@ def mantissa_exponent(x):
 
 @primitive
 def mul32(a, b):
-    """a * b modulo 2**32."""
+    """A * b modulo 2**32."""
     return np.uint32((int(a) * int(b)) & MASK32)
 
 
 @primitive
 def add32(a, b):
-    """a + b modulo 2**32."""
+    """A + b modulo 2**32."""
     return np.uint32((int(a) + int(b)) & MASK32)
 
 

@@ -41,9 +41,7 @@ def next_id(
     logits = np.asarray(logits, np.float64)
     _check(temperature, top_k)
     if np.isnan(logits).any():
-        raise ArgumentError(
-            "sampling got logits with NaN: the model has diverged, or its parameters are not loaded"
-        )
+        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
     if source is None:
         return int(np.argmax(logits))
     order = np.argsort(-logits, kind="stable")[:top_k]
@@ -55,9 +53,7 @@ def next_id(
 
 def _check(temperature: float, top_k: int | None) -> None:
     if not temperature >= 0 or (top_k is not None and top_k < 1):
-        raise ArgumentError(
-            f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}"
-        )
+        raise ArgumentError(f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}")
 
 
 def stream(
@@ -72,9 +68,7 @@ def stream(
 ) -> Iterator[int]:
     """Yield `count` ids that continue `ids`, each as soon as it is chosen. See `generate`."""
     if len(ids) == 0 or count < 0:
-        raise ArgumentError(
-            f"generating needs a prompt of at least one id and count >= 0, got {len(ids)} and {count}"
-        )
+        raise ArgumentError(f"generating needs a prompt of at least one id and count >= 0, got {len(ids)} and {count}")
     _check(temperature, top_k)
     source = None if greedy else random.generator(random.default_seed() if seed is None else seed, "sample")
     return _stream(model, [int(i) for i in ids], count, source, temperature, top_k)

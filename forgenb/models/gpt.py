@@ -154,9 +154,7 @@ class GPT(Module):
         ids = ids if isinstance(ids, Tensor) else np.asarray(ids)
         shape = tuple(ids.shape)
         if len(shape) != 2 or not 1 <= shape[1] <= self.config.context:
-            raise ArgumentError(
-                f"GPT needs ids of shape [b, t] with t in 1 .. {self.config.context}, got {shape}"
-            )
+            raise ArgumentError(f"GPT needs ids of shape [b, t] with t in 1 .. {self.config.context}, got {shape}")
         rate = self.config.dropout if self.training else 0.0
         drop = Sites(rate, self.dropout_seed, self.dropout_first)
         x = drop(embedding(ids, self.wte.weight, self.wpe.weight))

@@ -28,8 +28,6 @@ def constant(name: str, shape: tuple[int, ...], value: float, dtype: Any, backen
     return _parameter(np.full(shape, value), name, False, dtype, backend)
 
 
-def _parameter(
-    values: np.ndarray, name: str, decay: bool | None, dtype: Any, backend: str | None
-) -> Parameter:
+def _parameter(values: np.ndarray, name: str, decay: bool | None, dtype: Any, backend: str | None) -> Parameter:
     made = tensor(values, dtype=as_dtype(float if dtype is None else dtype), name=name, backend=backend)
     return Parameter(made, decay)

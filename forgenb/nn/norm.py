@@ -46,9 +46,7 @@ class LayerNorm(Module):
         backend: str | None = None,
     ):
         if n < 1 or eps <= 0:
-            raise ArgumentError(
-                f"LayerNorm needs a size of at least 1 and eps above 0, got n={n} and eps={eps}"
-            )
+            raise ArgumentError(f"LayerNorm needs a size of at least 1 and eps above 0, got n={n} and eps={eps}")
         name = random.fresh_name("layernorm") if name is None else name
         self.eps = eps
         self.weight = constant(f"{name}.weight", (n,), 1.0, dtype, backend)

@@ -204,9 +204,7 @@ def clip(x, low: float = -np.inf, high: float = np.inf) -> Tensor:
     x = as_tensor(x)
     bounds = (float(low), float(high))
     if not bounds[0] <= bounds[1]:
-        raise ArgumentError(
-            f"clip got low={low} and high={high}: low must not exceed high, and neither may be NaN"
-        )
+        raise ArgumentError(f"clip got low={low} and high={high}: low must not exceed high, and neither may be NaN")
     if x.dtype.kind != "f":
         x = maximum(x, low) if bounds[0] > -np.inf else x
         return minimum(x, high) if bounds[1] < np.inf else x

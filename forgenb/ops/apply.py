@@ -207,11 +207,15 @@ def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (),
     """
     for operand, t in zip(kernel.operands, operands, strict=True):
         if not t.contiguous:
-            raise ArgumentError(f"row kernel {kernel.name}: operand {operand.name} of shape {t.shape} is not contiguous")
+            raise ArgumentError(
+                f"row kernel {kernel.name}: operand {operand.name} of shape {t.shape} is not contiguous"
+            )
         if dtype is None and operand.kind == "real":
             dtype = t.dtype
     first = operands[0]
-    packed = row_block(kernel).pack(*sizes, *scalars, *[t.memory.address + t.offset * t.dtype.itemsize for t in operands])
+    packed = row_block(kernel).pack(
+        *sizes, *scalars, *[t.memory.address + t.offset * t.dtype.itemsize for t in operands]
+    )
     cost = work or max(1, count(sizes[1:]))
     real = NAMES[dtype or DEFAULT]
     seam.launch(first.backend, kernel, real, (), sizes[0], max(1, CHUNK // cost), packed)

@@ -41,9 +41,7 @@ def _write(name: str, target: Tensor, place: Tensor, value: Tensor) -> None:
         )
     pairs = zip(reversed(value.shape), reversed(place.shape), strict=False)
     if value.ndim > place.ndim or any(size not in (1, wanted) for size, wanted in pairs):
-        raise ShapeError(
-            f"{name} got a value of shape {value.shape}, which does not broadcast to shape {place.shape}"
-        )
+        raise ShapeError(f"{name} got a value of shape {value.shape}, which does not broadcast to shape {place.shape}")
     if value.memory is place.memory:
         value = copied(value)
     source = broadcast_to(value.detach(), place.shape)
@@ -130,9 +128,7 @@ def kv_append(cache: Tensor, src, length: int) -> Tensor:
         )
     capacity, t = cache.shape[1], src.shape[1]
     if not 0 <= length <= capacity - t:
-        raise ShapeError(
-            f"kv_append of {t} rows at length {length} does not fit the cache's capacity {capacity}"
-        )
+        raise ShapeError(f"kv_append of {t} rows at length {length} does not fit the cache's capacity {capacity}")
     _check_untracked("kv_append", cache, src)
     shape = (cache.shape[0], t, cache.shape[2])
     _write("kv_append", cache, cache.view(shape, cache.strides, length * cache.strides[1]), src)

@@ -42,7 +42,9 @@ def _check(qkv: Tensor, heads: int) -> None:
     if qkv.dtype.kind != "f":
         raise DTypeError(f"attention got dtype {qkv.dtype.name}: convert to a float dtype with astype")
     if qkv.ndim != 3 or heads < 1 or qkv.shape[2] % (3 * heads) or qkv.shape[2] == 0:
-        raise ShapeError(f"attention got shape {qkv.shape} and heads={heads}: it needs [batch, time, 3 width] with heads dividing width")
+        raise ShapeError(
+            f"attention got shape {qkv.shape} and heads={heads}: it needs [batch, time, 3 width] with heads dividing width"
+        )
 
 
 @op(_samples, attention_reference)

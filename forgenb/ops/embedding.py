@@ -94,4 +94,6 @@ def _check(ids: Tensor, wte: Tensor, wpe: Tensor, pos: int) -> None:
             "it needs [vocab, n] and [places, n] of one dtype"
         )
     if ids.ndim == 0 or pos < 0 or pos + ids.shape[-1] > wpe.shape[0]:
-        raise ShapeError(f"embedding got ids of shape {ids.shape} at pos={pos} for {wpe.shape[0]} places: they do not fit")
+        raise ShapeError(
+            f"embedding got ids of shape {ids.shape} at pos={pos} for {wpe.shape[0]} places: they do not fit"
+        )

@@ -207,9 +207,7 @@ def _index_samples(rng: np.random.Generator):
 
 def _first_index(name: str, x, axis, keepdims: bool) -> Tensor:
     if axis is not None and not isinstance(axis, int):
-        raise ArgumentError(
-            f"{name} got axis={axis!r}: an index points along one axis, or with None into all elements"
-        )
+        raise ArgumentError(f"{name} got axis={axis!r}: an index points along one axis, or with None into all elements")
     x, axes = _prepared(name, x, axis)
     shape = reduced_shape(x.shape, axes, keepdims)
     out = empty(shape, INT64, x.backend)

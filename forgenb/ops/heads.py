@@ -107,9 +107,7 @@ def split_heads(qkv, heads: int, batch: int = 1) -> tuple[Tensor, Tensor, Tensor
     rows, groups = qkv.shape[0], batch * heads
     source = movable(qkv.detach())
     outs = tuple(empty((groups, t, hd), source.dtype, qkv.backend) for _ in range(3))
-    run_rows(
-        split_heads_kernel, (rows, qkv.shape[1], groups, t, hd), (source, *outs), (heads,), work=qkv.shape[1]
-    )
+    run_rows(split_heads_kernel, (rows, qkv.shape[1], groups, t, hd), (source, *outs), (heads,), work=qkv.shape[1])
 
     def backward(dq, dk, dv):
         return (unsplit_heads(dq, dk, dv, batch),)
@@ -118,8 +116,7 @@ def split_heads(qkv, heads: int, batch: int = 1) -> tuple[Tensor, Tensor, Tensor
 
 
 @row_kernel(
-    "rows | dq[groups,t,hd] dk[groups,t,hd] dv[groups,t,hd] -> dqkv[rows,c3];"
-    "heads:int has_q:int has_k:int has_v:int"
+    "rows | dq[groups,t,hd] dk[groups,t,hd] dv[groups,t,hd] -> dqkv[rows,c3];heads:int has_q:int has_k:int has_v:int"
 )
 def unsplit_heads_kernel(row, dq, dk, dv, dqkv, heads, has_q, has_k, has_v):
     """One token's packed gradient; a third that is not there is zeros."""
@@ -149,11 +146,7 @@ def _unsplit_samples(rng: np.random.Generator):
 
 def _packed(x, batch):
     groups, t, hd = x.shape
-    return (
-        x.reshape(batch, groups // batch, t, hd)
-        .transpose(0, 2, 1, 3)
-        .reshape(batch * t, groups // batch * hd)
-    )
+    return x.reshape(batch, groups // batch, t, hd).transpose(0, 2, 1, 3).reshape(batch * t, groups // batch * hd)
 
 
 @op(
@@ -263,9 +256,7 @@ def merge_heads(x, batch: int = 1) -> Tensor:
     groups, t, hd = x.shape
     source = movable(x.detach())
     out = empty((batch * t, heads * hd), source.dtype, x.backend)
-    run_rows(
-        merge_heads_kernel, (batch * t, groups, t, hd, heads * hd), (source, out), (heads,), work=heads * hd
-    )
+    run_rows(merge_heads_kernel, (batch * t, groups, t, hd, heads * hd), (source, out), (heads,), work=heads * hd)
 
     def backward(dout):
         return (unmerge_heads(dout, heads, batch),)

@@ -31,9 +31,7 @@ def is_index_array(part) -> bool:
 def key_parts(key) -> tuple:
     """A key as a tuple of parts; tensors of one whole number count as numbers."""
     parts = key if isinstance(key, tuple) else (key,)
-    return tuple(
-        p.item() if isinstance(p, (Tensor, np.ndarray)) and not is_index_array(p) else p for p in parts
-    )
+    return tuple(p.item() if isinstance(p, (Tensor, np.ndarray)) and not is_index_array(p) else p for p in parts)
 
 
 def view_geometry(shape: tuple, strides: tuple, key: tuple) -> tuple[tuple, tuple, int]:
@@ -73,9 +71,7 @@ def _spread(shape: tuple, key: tuple) -> list:
     if len(dots) > 1:
         raise ArgumentError("indexing got '...' more than once: it may stand there once")
     if named > len(shape):
-        raise IndexRangeError(
-            f"indexing got {named} indices for shape {shape}, which has {len(shape)} dimensions"
-        )
+        raise IndexRangeError(f"indexing got {named} indices for shape {shape}, which has {len(shape)} dimensions")
     at = dots[0] if dots else len(key)
     return [*key[:at], *[slice(None)] * (len(shape) - named), *key[at + 1 :]]
 
@@ -195,9 +191,7 @@ def _index_arrays(x: Tensor, parts: tuple) -> list:
 
 def _mask_positions(mask: np.ndarray, shape: tuple) -> tuple:
     if mask.ndim == 0 or mask.shape != shape[: mask.ndim]:
-        raise ShapeError(
-            f"indexing got a mask of shape {mask.shape} for axes of shape {shape}: it needs their sizes"
-        )
+        raise ShapeError(f"indexing got a mask of shape {mask.shape} for axes of shape {shape}: it needs their sizes")
     return np.nonzero(mask)
 
 
@@ -229,8 +223,7 @@ def unslice(x, shape: tuple[int, ...], key) -> Tensor:
     place = out.view(*view_geometry(out.shape, out.strides, parts))
     if place.shape != x.shape:
         raise ShapeError(
-            f"unslice got shape {x.shape} for a key that selects {place.shape} of {out.shape}: "
-            "they must agree"
+            f"unslice got shape {x.shape} for a key that selects {place.shape} of {out.shape}: they must agree"
         )
     run_map(copy_kernel, (x.detach(),), into=(place,))
 

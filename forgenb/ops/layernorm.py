@@ -69,7 +69,10 @@ def layernorm_grad_kernel(row, x, gamma, dout, dx, dgamma, dbeta, eps, block):
 def _samples(rng: np.random.Generator):
     for shape in ((7,), (3, 5), (2, 3, 4), (0, 4), (70, 6), (1, 1)):
         n = shape[-1]
-        yield (rng.uniform(-2, 2, shape), rng.uniform(0.5, 2, n), rng.uniform(-1, 1, n)), {"eps": 1e-5 if n > 1 else 0.5}
+        yield (
+            (rng.uniform(-2, 2, shape), rng.uniform(0.5, 2, n), rng.uniform(-1, 1, n)),
+            {"eps": 1e-5 if n > 1 else 0.5},
+        )
 
 
 def layernorm_reference(x, gamma, beta, eps=1e-5):
@@ -83,7 +86,9 @@ def _check(name: str, x: Tensor, vectors: tuple) -> None:
         raise ShapeError(f"{name} got shape {x.shape}: it needs a last axis with at least one element")
     for vector in vectors:
         if vector.shape != x.shape[-1:]:
-            raise ShapeError(f"{name} got x of shape {x.shape} and a vector of shape {vector.shape}: it must be {x.shape[-1:]}")
+            raise ShapeError(
+                f"{name} got x of shape {x.shape} and a vector of shape {vector.shape}: it must be {x.shape[-1:]}"
+            )
     if any(t.dtype is not x.dtype for t in vectors) or x.dtype.kind != "f":
         listed = ", ".join(t.dtype.name for t in (x, *vectors))
         raise DTypeError(f"{name} needs one float dtype for all operands, got {listed}: convert with astype")

@@ -49,7 +49,9 @@ def _reference(a, b, bias=0.0, trans_a=False, trans_b=False, alpha=1.0, b_rows=N
 
 
 @op(_samples, _reference, (0, 1, 2))
-def matmul(a, b, bias=None, trans_a: bool = False, trans_b: bool = False, alpha: float = 1.0, b_rows: int | None = None):
+def matmul(
+    a, b, bias=None, trans_a: bool = False, trans_b: bool = False, alpha: float = 1.0, b_rows: int | None = None
+):
     r"""Matrix product, :math:`out = \alpha\,op(a)\,op(b) + bias`, over a batch of leading axes that broadcast.
 
     Backward, without transposes: :math:`da = \alpha\,dout\,b^T`, :math:`db = \alpha\,a^T dout`, summed over broadcast
@@ -100,7 +102,9 @@ def matmul(a, b, bias=None, trans_a: bool = False, trans_b: bool = False, alpha:
     return record(out, (a, b) if bias is None else (a, b, bias), backward)
 
 
-def product_gradient(a: Tensor, b: Tensor, swap: bool, trans_a: bool, trans_b: bool, alpha: float, shape: tuple) -> Tensor:
+def product_gradient(
+    a: Tensor, b: Tensor, swap: bool, trans_a: bool, trans_b: bool, alpha: float, shape: tuple
+) -> Tensor:
     """The gradient ``alpha op(a) op(b)``, or its transpose where `swap` says so, summed to `shape`."""
     if len(shape) == 2 and (a.ndim > 2 or b.ndim > 2):
         flat = _flattened(a, b, swap, trans_a, trans_b, alpha)
@@ -171,7 +175,9 @@ def _batch(t: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, int, int]:
     return t, outer[-1], steps[-1]
 
 
-def product(a: Tensor, b: Tensor, bias=None, trans_a=False, trans_b=False, alpha=1.0, out: Tensor | None = None) -> Tensor:
+def product(
+    a: Tensor, b: Tensor, bias=None, trans_a=False, trans_b=False, alpha=1.0, out: Tensor | None = None
+) -> Tensor:
     """``alpha op(a) op(b) + bias`` off the tape, into `out` where given (its last axis must be contiguous)."""
     dtype = result_dtype(a.dtype, b.dtype)
     real = np.dtype("float32") if dtype is FLOAT16 else dtype

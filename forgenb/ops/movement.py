@@ -93,13 +93,9 @@ def transpose(x, axes=None) -> Tensor:
         If `axes` is not an order of the axes.
     """
     x = as_tensor(x)
-    order = (
-        tuple(reversed(range(x.ndim))) if axes is None else tuple(a + x.ndim if a < 0 else a for a in axes)
-    )
+    order = tuple(reversed(range(x.ndim))) if axes is None else tuple(a + x.ndim if a < 0 else a for a in axes)
     if sorted(order) != list(range(x.ndim)):
-        raise ShapeError(
-            f"transpose got axes={axes} for a tensor of {x.ndim} dimensions: each must stand there once"
-        )
+        raise ShapeError(f"transpose got axes={axes} for a tensor of {x.ndim} dimensions: each must stand there once")
     inverse = tuple(int(i) for i in np.argsort(order))
 
     def backward(dout):
@@ -114,9 +110,7 @@ def _axes(name: str, ndim: int, axes) -> tuple[int, ...]:
     wanted = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     found = tuple(a + ndim if a < 0 else a for a in wanted)
     if any(not 0 <= a < ndim for a in found) or len(set(found)) != len(found):
-        raise ShapeError(
-            f"{name} got axes {axes} where there are {ndim} dimensions: axes must exist, each once"
-        )
+        raise ShapeError(f"{name} got axes {axes} where there are {ndim} dimensions: axes must exist, each once")
     return found
 
 
@@ -144,9 +138,7 @@ def moveaxis(x, source, destination) -> Tensor:
     x = as_tensor(x)
     start, end = _axes("moveaxis", x.ndim, source), _axes("moveaxis", x.ndim, destination)
     if len(start) != len(end):
-        raise ShapeError(
-            f"moveaxis got source={source} and destination={destination}: they must be equally many"
-        )
+        raise ShapeError(f"moveaxis got source={source} and destination={destination}: they must be equally many")
     order = [axis for axis in range(x.ndim) if axis not in start]
     for place, axis in sorted(zip(end, start, strict=True)):
         order.insert(place, axis)

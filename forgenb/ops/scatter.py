@@ -26,9 +26,7 @@ from .table import op
 BLOCK = 64
 
 
-@row_kernel(
-    "one | ids[n]:int -> order[n]:int place[rows]:int first[row_ends]:int ends[part_ends]:int; block:int"
-)
+@row_kernel("one | ids[n]:int -> order[n]:int place[rows]:int first[row_ends]:int ends[part_ends]:int; block:int")
 def scatter_plan_kernel(row, ids, order, place, first, ends, block):
     """Positions sorted by id, in blocks.
 
@@ -110,9 +108,7 @@ def _block_sums(ids: Tensor, src: Tensor, rows: int, cols: int) -> tuple[Tensor,
     bound = n // block + min(n, rows)
     order, place = empty((n,), INT64, backend), empty((rows,), INT64, backend)
     first, ends = empty((rows + 1,), INT64, backend), empty((bound + 1,), INT64, backend)
-    run_rows(
-        scatter_plan_kernel, (1, n, rows, rows + 1, bound + 1), (ids, order, place, first, ends), (block,)
-    )
+    run_rows(scatter_plan_kernel, (1, n, rows, rows + 1, bound + 1), (ids, order, place, first, ends), (block,))
     parts = empty((bound, cols), src.dtype, backend)
     work = cols * min(block, -(-n // max(1, bound)))
     run_rows(scatter_block_kernel, (bound, n, cols, bound + 1), (src, order, ends, parts), work=work)
@@ -197,9 +193,7 @@ def scatter_add_(dst: Tensor, ids, src) -> Tensor:
     src = as_tensor(src, dst)
     same_backend("scatter_add_", (dst, src))
     if is_recording() and (dst.requires_grad or src.requires_grad):
-        raise TapeError(
-            "scatter_add_ on a tracked tensor would lose gradients: use scatter_add, or no_grad()"
-        )
+        raise TapeError("scatter_add_ on a tracked tensor would lose gradients: use scatter_add, or no_grad()")
     if dst.ndim == 0:
         raise ShapeError("scatter_add_ got a dst without dimensions: it needs rows to add to")
     rows, tail = dst.shape[0], dst.shape[1:]

@@ -48,7 +48,7 @@ def softmax_kernel(row, x, out, queries, off):
 
 @row_kernel("y[rows,n] dout[rows,n] -> dx[rows,n]; queries:int off:int")
 def softmax_grad_kernel(row, y, dout, dx, queries, off):
-    """dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
+    """Dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
     n = y.shape[1]
     seen = min(n, row % queries + off + 1) if queries > 0 else n
     wide = min(n, (seen + 63) // 64 * 64)

@@ -67,7 +67,9 @@ def unary(low: float, high: float, shapes=SHAPES, apart: tuple[float, ...] = ())
     return samples
 
 
-def binary(low: float, high: float, low2: float | None = None, high2: float | None = None, apart: bool = False) -> Callable:
+def binary(
+    low: float, high: float, low2: float | None = None, high2: float | None = None, apart: bool = False
+) -> Callable:
     """Samples of two broadcast operands; `apart` keeps them different, away from ties."""
 
     def samples(rng: np.random.Generator):

@@ -49,14 +49,10 @@ class Optimizer:
         for position, item in enumerate(params):
             name, parameter = item if isinstance(item, tuple) else (None, item)
             if not isinstance(parameter, Parameter):
-                raise ArgumentError(
-                    f"an optimiser updates fnb.Parameter objects, got {type(parameter).__name__}"
-                )
+                raise ArgumentError(f"an optimiser updates fnb.Parameter objects, got {type(parameter).__name__}")
             name = name or parameter.name or f"{position}"
             if name in self.params or id(parameter) in known:
-                raise ArgumentError(
-                    f"the optimiser got parameter {name!r} twice: each needs one name and one place"
-                )
+                raise ArgumentError(f"the optimiser got parameter {name!r} twice: each needs one name and one place")
             known.add(id(parameter))
             self.params[name] = parameter
         if not self.params:
@@ -93,9 +89,7 @@ class Optimizer:
         self.steps += 1
         return norm
 
-    def update(
-        self, p: Parameter, grad: Tensor, state: tuple[Tensor, ...], count: int, factor: float
-    ) -> None:
+    def update(self, p: Parameter, grad: Tensor, state: tuple[Tensor, ...], count: int, factor: float) -> None:
         """Write the new `p` and `state`; `count` is 1 at p's first step, `factor` scales the gradient."""
         raise NotImplementedError(f"{type(self).__name__} defines no update")
 
@@ -150,8 +144,6 @@ def checked(name: str, value: float, high: float = math.inf) -> float:
     """`value` where ``0 <= value < high``, else an ArgumentError."""
     if not 0 <= value < high:
         raise ArgumentError(
-            f"{name} must be at least 0"
-            + (f" and below {high}" if high < math.inf else "")
-            + f", got {value!r}"
+            f"{name} must be at least 0" + (f" and below {high}" if high < math.inf else "") + f", got {value!r}"
         )
     return value

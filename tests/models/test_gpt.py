@@ -21,9 +21,7 @@ SMALL = GPTConfig(vocab=31, context=16, layers=2, heads=2, width=16)
 def stored_model(dtype):
     sizes = {key: STORED[key] for key in ("vocab", "context", "layers", "heads", "width")}
     model = GPT(GPTConfig(**sizes), dtype=dtype)
-    model.load_state_dict(
-        {name: GOLDEN[f"param/{name}"].astype(dtype) for name, _ in model.named_parameters()}
-    )
+    model.load_state_dict({name: GOLDEN[f"param/{name}"].astype(dtype) for name, _ in model.named_parameters()})
     return model
 
 
@@ -120,9 +118,7 @@ def test_impossible_ids_are_refused():
 def test_loss_logits_and_every_gradient_agree(dtype, loss_rtol, rtol):
     model = stored_model(dtype)
     logits = model(GOLDEN["ids"])
-    np.testing.assert_allclose(
-        logits.numpy(), GOLDEN["logits64"], atol=rtol * np.abs(GOLDEN["logits64"]).max(), rtol=0
-    )
+    np.testing.assert_allclose(logits.numpy(), GOLDEN["logits64"], atol=rtol * np.abs(GOLDEN["logits64"]).max(), rtol=0)
     loss = model.loss(GOLDEN["ids"], GOLDEN["targets"])
     assert loss.item() == pytest.approx(float(GOLDEN["loss64"]), rel=loss_rtol)
     loss.backward()
@@ -134,9 +130,7 @@ def test_loss_logits_and_every_gradient_agree(dtype, loss_rtol, rtol):
 
 def test_three_adamw_steps_agree():
     model, settings = stored_model("float64"), STORED["adamw"]
-    optimizer = AdamW(
-        model.named_parameters(), settings["lr"], settings["betas"], settings["eps"], settings["decay"]
-    )
+    optimizer = AdamW(model.named_parameters(), settings["lr"], settings["betas"], settings["eps"], settings["decay"])
     losses, norms = [], []
     for _ in range(settings["steps"]):
         optimizer.zero_grad()
@@ -215,9 +209,7 @@ def test_a_pass_asks_for_one_site_each(monkeypatch):
     model.dropout_seed = 99
     seeds = []
     site_seed = random.site_seed
-    monkeypatch.setattr(
-        random, "site_seed", lambda seed, site: seeds.append((seed, site)) or site_seed(seed, site)
-    )
+    monkeypatch.setattr(random, "site_seed", lambda seed, site: seeds.append((seed, site)) or site_seed(seed, site))
     model(ids_of((1, 4))[0])
     assert seeds == [(99, site) for site in range(1, 1 + 1 + 3 * 2)]
 

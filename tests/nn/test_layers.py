@@ -20,9 +20,7 @@ def test_linear_is_an_affine_map_with_gradients():
     w, b = layer.weight.numpy(), layer.bias.numpy()
     np.testing.assert_allclose(y.numpy(), x.numpy() @ w + b, rtol=1e-12)
     y.sum().backward()
-    np.testing.assert_allclose(
-        layer.weight.grad.numpy(), x.numpy().sum((0, 1))[:, None] * np.ones(2), rtol=1e-12
-    )
+    np.testing.assert_allclose(layer.weight.grad.numpy(), x.numpy().sum((0, 1))[:, None] * np.ones(2), rtol=1e-12)
     assert layer.bias.grad.tolist() == [20.0, 20.0]
     np.testing.assert_allclose(x.grad.numpy(), np.broadcast_to(w.sum(1), (4, 5, 3)), rtol=1e-12)
 

@@ -89,9 +89,7 @@ def test_state_round_trips_in_place():
     state = other.state_dict()
     assert list(state) == NAMES
     net.load_state_dict(state)
-    assert all(
-        a.numpy().tobytes() == b.numpy().tobytes() for a, b in zip(net.parameters(), other.parameters())
-    )
+    assert all(a.numpy().tobytes() == b.numpy().tobytes() for a, b in zip(net.parameters(), other.parameters()))
     assert net.gain.memory is memory
     assert net.gain.memory.version > version
     state["gain"][:] = 7

@@ -30,18 +30,14 @@ def test_round_trips(b, t, h, hd, dtype):
     np.testing.assert_array_equal(ops.unsplit_heads(*thirds, b).numpy(), x)
     merged = ops.concat([ops.merge_heads(third, b) for third in thirds], axis=1)
     np.testing.assert_array_equal(merged.numpy(), x)
-    np.testing.assert_array_equal(
-        ops.unmerge_heads(ops.merge_heads(thirds[0], b), h, b).numpy(), thirds[0].numpy()
-    )
+    np.testing.assert_array_equal(ops.unmerge_heads(ops.merge_heads(thirds[0], b), h, b).numpy(), thirds[0].numpy())
     total = sum(ops.unsplit_head(third, which, b).numpy().astype("f8") for which, third in enumerate(thirds))
     np.testing.assert_array_equal(total, x)
 
 
 def test_views_are_read_in_their_own_order():
     x = packed(2, 3, 2, 4).T.copy()
-    for got, want in zip(
-        ops.split_heads(fnb.tensor(x).T, 2, 2), ops.split_heads(fnb.tensor(x.T), 2, 2), strict=True
-    ):
+    for got, want in zip(ops.split_heads(fnb.tensor(x).T, 2, 2), ops.split_heads(fnb.tensor(x.T), 2, 2), strict=True):
         np.testing.assert_array_equal(got.numpy(), want.numpy())
 
 

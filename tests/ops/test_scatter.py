@@ -36,9 +36,7 @@ def test_take_along_an_axis(axis, dtype):
 def test_take_of_views():
     rng = np.random.default_rng(0)
     x, ids = rng.normal(size=(6, 5)), rng.integers(-5, 5, (3, 4))
-    np.testing.assert_array_equal(
-        ops.take(fnb.tensor(x).T[:, ::-1], fnb.tensor(ids).T).numpy(), x.T[:, ::-1][ids.T]
-    )
+    np.testing.assert_array_equal(ops.take(fnb.tensor(x).T[:, ::-1], fnb.tensor(ids).T).numpy(), x.T[:, ::-1][ids.T])
     np.testing.assert_array_equal(
         ops.take(ops.broadcast_to(fnb.tensor(x[0]), (5, 5)), ids).numpy(), x[0] * np.ones((3, 4, 5))
     )
@@ -86,9 +84,7 @@ def test_any_number_of_threads_gives_the_same_bits(n, threads):
     assert len(set(results)) == 1
     want = np.zeros((40, 33))
     np.add.at(want, ids, src.numpy())
-    np.testing.assert_allclose(
-        np.frombuffer(results[0], np.float32).reshape(40, 33), want, rtol=1e-5, atol=1e-4
-    )
+    np.testing.assert_allclose(np.frombuffer(results[0], np.float32).reshape(40, 33), want, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("number", [1, 2, 8])

@@ -49,8 +49,5 @@ def restore(state):
     tape._LISTENERS.set(state["tapes"])
     np.random.set_state(state["NumPy's random state"])
     np.seterr(**state["NumPy's error handling"])
-    if (
-        state["threads of the cpu backend"] is not None
-        and cpu().threads != state["threads of the cpu backend"]
-    ):
+    if state["threads of the cpu backend"] is not None and cpu().threads != state["threads of the cpu backend"]:
         cpu().threads = state["threads of the cpu backend"]

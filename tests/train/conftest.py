@@ -70,6 +70,4 @@ def text(tmp_path):
 @pytest.fixture
 def tiny(text):
     """The choices of a run that takes milliseconds."""
-    return TrainConfig(
-        data=str(text), steps=4, layers=1, heads=2, width=16, context=8, batch=2, warmup=2, eval_every=2
-    )
+    return TrainConfig(data=str(text), steps=4, layers=1, heads=2, width=16, context=8, batch=2, warmup=2, eval_every=2)

@@ -26,7 +26,5 @@ def test_both_parts_need_a_window(tiny, context, fits):
     if fits:
         assert prepare(config).inputs.shape == (1, 39)
         return
-    with pytest.raises(
-        ArgumentError, match=rf"shorter than a window: .* 400 .* 40 for .*{context + 1} in each"
-    ):
+    with pytest.raises(ArgumentError, match=rf"shorter than a window: .* 400 .* 40 for .*{context + 1} in each"):
         prepare(config)

@@ -259,9 +259,7 @@ def test_a_disk_that_fills_later_keeps_the_last_checkpoint(begin, monkeypatch):
 
 
 def test_a_real_model_learns(tiny, tmp_path):
-    trainer = Trainer.start(
-        replace(tiny, steps=60, batch=8, lr=1e-2, eval_every=30, dropout=0.1), tmp_path / "r"
-    )
+    trainer = Trainer.start(replace(tiny, steps=60, batch=8, lr=1e-2, eval_every=30, dropout=0.1), tmp_path / "r")
     losses = [report.train_loss for report in trainer.steps()]
     trainer.close()
     assert losses[0] == pytest.approx(math.log(12), abs=0.1)

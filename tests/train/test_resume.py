@@ -27,9 +27,7 @@ def train(cwd, *arguments):
 
 
 def begin(cwd, *arguments):
-    return subprocess.Popen(
-        command(*arguments), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return subprocess.Popen(command(*arguments), cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def curve(rows):
@@ -53,9 +51,7 @@ def test_half_a_run_twice_is_a_whole_run(tmp_path, text):
     assert [row["step"] for row in whole] == list(range(1, 21))
     assert [row["step"] for row in whole if row["val_loss"] is not None] == [5, 10, 15, 20]
 
-    half = subprocess.run(
-        [sys.executable, "-c", HALF, text.name, "half"], cwd=tmp_path, capture_output=True, text=True
-    )
+    half = subprocess.run([sys.executable, "-c", HALF, text.name, "half"], cwd=tmp_path, capture_output=True, text=True)
     assert half.returncode == 0, half.stderr
     rest = train(tmp_path, "--resume", "half", "--json", "--threads", 2)
     assert curve(rest) == curve(whole[10:])
@@ -79,9 +75,7 @@ for report in trainer.steps():
 @pytest.mark.skipif(os.name != "posix", reason="signals are a POSIX matter")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_saves_and_says_how_to_go_on(tmp_path, text, number):
-    process = begin(
-        tmp_path, *OPTIONS.split(), "--data", text, "--steps", 10**6, "--eval-every", 10**6, "--out", "run"
-    )
+    process = begin(tmp_path, *OPTIONS.split(), "--data", text, "--steps", 10**6, "--eval-every", 10**6, "--out", "run")
     lines = [process.stdout.readline() for _ in range(3)]
     process.send_signal(number)
     out, errors = process.communicate(timeout=30)

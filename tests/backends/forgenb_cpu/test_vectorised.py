@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from numba import njit
 from support.assembly import features, packed_and_scalar
 from support.binder import compiled, mapped
-from numba import njit
 
 from forgenb.kernel import elementary
 from forgenb.kernel.primitives import (
