@@ -39,6 +39,17 @@ def pointer(typing, address, kind):
 
 
 @intrinsic
+def size_of(typing, kind):
+    """Bytes of one element of `kind`."""
+    element = _element(kind)
+
+    def build(context, builder, signature, arguments):
+        return ir.Constant(INT64, context.get_abi_sizeof(context.get_data_type(element)))
+
+    return nt.int64(kind), build
+
+
+@intrinsic
 def room(typing, kind):
     """Address of space for one panel in the function's own stack frame, 64-byte aligned."""
     element = _element(kind)
@@ -68,4 +79,4 @@ def external(symbol: str):
     return call
 
 
-INTRINSICS = {"load": load, "pointer": pointer, "room": room}
+INTRINSICS = {"load": load, "pointer": pointer, "room": room, "size_of": size_of}

@@ -52,19 +52,31 @@ def _map(kernel: Kernel, real: str, storage: tuple[str, ...]) -> list[str]:
     lines = _scalars(kernel, real, 0)
     lines += [f"ndim = load(args, {base}, int64)", f"limit = load(args, {base + 1}, int64)", f"dims = {base + 2}"]
     lines += ["width = load(args, dims + ndim - 1, int64)"]
-    lines += [f"{operand.name}_room = room({dtype})" for operand, dtype in zip(kernel.operands, types, strict=True)]
     loop = ["line = position // width", "column = position - line * width"]
     loop += ["n = min(min(limit, end - position), width - column)"]
     leaving = []
     for number, (operand, dtype, stored) in enumerate(zip(kernel.operands, types, storage, strict=True)):
         name = operand.name
-        place = f"args, dims, dims + ndim + {number} * (1 + ndim), ndim, line, column, n, {name}_room"
-        loop.append(f"{name}_panel = enter_{stored}_{dtype}({place})")
+        lines += _operand_lines(name, number, dtype)
+        place = f"args, dims, {name}_slot, ndim, line, column, n, {name}_room"
+        enter, here = f"enter_{stored}_{dtype}({place})", f"{name}_base + (line * {name}_line + column) * size_of({dtype})"
+        near = f"{here} if ndim <= 2 and {name}_step == 1 else {enter}" if stored == dtype else enter
+        loop.append(f"{name}_panel = {near}")
         loop.append(f"{name} = carray(pointer({name}_panel, {dtype}), (n,))")
         if operand.writes:
             leaving += [f"if {name}_panel == {name}_room:", f"    leave_{stored}_{dtype}({place})"]
     loop += _body_loop(kernel, types) + leaving + ["position += n"]
     return [*lines, "position = begin", "while position < end:", *("    " + line for line in loop)]
+
+
+def _operand_lines(name: str, number: int, dtype: str) -> list[str]:
+    return [
+        f"{name}_slot = dims + ndim + {number} * (1 + ndim)",
+        f"{name}_base = load(args, {name}_slot, int64)",
+        f"{name}_step = load(args, {name}_slot + ndim, int64)",
+        f"{name}_line = load(args, {name}_slot + 1, int64) if ndim == 2 else int64(0)",
+        f"{name}_room = room({dtype})",
+    ]
 
 
 def _body_loop(kernel: Kernel, types: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from ..kernel import map_kernel, row_kernel
 from ..kernel.primitives import lanes, put
 from ..tensor import Tensor, empty
 
-TILE = 32
+TILE = 8
 
 
 @map_kernel("x -> out")

@@ -18,41 +18,49 @@ from .table import op
 def softmax_kernel(row, x, out, queries, off):
     """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes its row NaN.
 
-    Masking whole stretches of 64 keeps the loops' lengths multiples of a vector; beyond them nothing is computed.
+    The visible part is filled up with -inf to a stretch of 64, so that every loop's length suits vectors.
     """
     n = x.shape[1]
     seen = min(n, row % queries + off + 1) if queries > 0 else n
-    wide = min(n, (seen + 63) // 64 * 64)
+    whole = seen if seen == n else seen // 64 * 64
+    wide = min(n, whole + 64)
+    for j in lanes(whole):
+        put(out, (row, j), x[row, j])
+    x_tail, tail = x[row, whole:wide], out[row, whole:wide]
+    for j in lanes(wide - whole):
+        put(tail, j, select(j < seen - whole, x_tail[j], -infinity()))
     m = -infinity()
     for j in lanes(wide):
-        m = maxnum(m, select(j < seen, x[row, j], -infinity()))
+        m = maxnum(m, out[row, j])
     m = lane_max(m)
     s = real(0)
     for j in lanes(wide):
-        e = select(j < seen, exp(x[row, j] - m), 0.0)
+        e = exp(out[row, j] - m)
         put(out, (row, j), e)
         s = accumulate(s, e)
     scale = 1.0 / lane_sum(s)
     for j in lanes(wide):
         put(out, (row, j), out[row, j] * scale)
+    unseen = out[row, wide:n]
     for j in lanes(n - wide):
-        put(out, (row, j + wide), real(0))
+        put(unseen, j, real(0))
 
 
 @row_kernel("y[rows,n] dout[rows,n] -> dx[rows,n]; queries:int off:int")
 def softmax_grad_kernel(row, y, dout, dx, queries, off):
-    """Dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
+    """dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
     n = y.shape[1]
     seen = min(n, row % queries + off + 1) if queries > 0 else n
     wide = min(n, (seen + 63) // 64 * 64)
     s = real(0)
     for j in lanes(wide):
-        s = accumulate(s, select(j < seen, y[row, j] * dout[row, j], 0.0))
+        s = accumulate(s, y[row, j] * dout[row, j])
     s = lane_sum(s)
     for j in lanes(wide):
-        put(dx, (row, j), select(j < seen, y[row, j] * (dout[row, j] - s), 0.0))
-    for j in lanes(n - wide):
-        put(dx, (row, j + wide), real(0))
+        put(dx, (row, j), y[row, j] * (dout[row, j] - s))
+    unseen = dx[row, seen:n]
+    for j in lanes(n - seen):
+        put(unseen, j, real(0))
 
 
 def _samples(rng: np.random.Generator):

@@ -16,7 +16,7 @@ INF, NAN = math.inf, math.nan
 BOUNDS = {
     exp: (1.1, 1.1),
     expm1: (1.4, 1.4),
-    sigmoid: (1.5, 1.5),
+    sigmoid: (2.5, 2.5),
     tanh: (1.7, 1.7),
     log: (0.9, 0.9),
     log1p: (1.5, 1.5),
