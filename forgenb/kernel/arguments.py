@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import struct
 from functools import cache
+from typing import NamedTuple
 
 from .declare import Kernel
 
