@@ -89,7 +89,7 @@ def sigmoid_grad(out, dout) -> Tensor:
     return record(run_map(sigmoid_grad_kernel, (out, dout)), (out, dout), backward)
 
 
-@op(unary(-5, 5), lambda x: 0.5 + 0.5 * np.tanh(0.5 * x))
+@op(unary(-5, 5), lambda x: np.exp(-np.logaddexp(0, -x)))
 def sigmoid(x) -> Tensor:
     r"""Logistic function, :math:`out = 1 / (1 + e^{-x})`, without overflow for any `x`.
 
@@ -115,7 +115,7 @@ def relu_grad_kernel(out, dout):
     return select(out <= 0.0, 0.0, dout)
 
 
-@op(with_cotangent(-2, 2, apart=(0.0,)), lambda out, dout: np.where(out > 0, dout, 0), (1,))
+@op(with_cotangent(-2, 2, apart=(0.0,)), lambda out, dout: np.where(out <= 0, 0, dout), (1,))
 def relu_grad(out, dout) -> Tensor:
     r"""Gradient of `relu` from its output (or its input): `dout` where that is above 0 or NaN, else 0.
 
@@ -169,11 +169,11 @@ def _clip_grad_samples(rng: np.random.Generator):
         yield (x, rng.uniform(-2, 2, x.shape)), bounds
 
 
-def _inside(x, low=-np.inf, high=np.inf):
-    return (low <= x) & (x <= high)
+def _beyond(x, low=-np.inf, high=np.inf):
+    return (x < low) | (x > high)
 
 
-@op(_clip_grad_samples, lambda x, dout, **bounds: np.where(_inside(x, **bounds), dout, 0), (1,))
+@op(_clip_grad_samples, lambda x, dout, **bounds: np.where(_beyond(x, **bounds), 0, dout), (1,))
 def clip_grad(x, dout, low: float = -np.inf, high: float = np.inf) -> Tensor:
     r"""Gradient of `clip`: 0 where `x` is below `low` or above `high`, else `dout`.
 

@@ -10,7 +10,7 @@ from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, run_rows, widened
 from .dropout import dropout
 from .matmul import product
-from .softmax import softmax_grad_kernel, softmax_kernel, softmax_reference
+from .softmax import softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
 from .table import op
 
 
@@ -107,7 +107,7 @@ def attention_grad_reference(qkv, weights, dout, heads):
     b, t, c = dout.shape
     dy = dout.reshape(b, t, heads, c // heads).transpose(0, 2, 1, 3)
     dweights = dy @ v.swapaxes(-1, -2)
-    dscores = weights * (dweights - (weights * dweights).sum(-1, keepdims=True)) / np.sqrt(c // heads)
+    dscores = softmax_grad_reference(weights, dweights, causal=True) / np.sqrt(c // heads)
     parts = np.stack([dscores @ k, dscores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ dy])
     return parts.transpose(1, 3, 0, 2, 4).reshape(qkv.shape)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..tape import record
@@ -56,6 +56,8 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     ------
     IndexRangeError
         If an id is outside the vocabulary; it is checked before a kernel runs.
+    DTypeError
+        If the tables are not floats.
     ShapeError
         If the tables do not fit each other or the sequence does not fit the places.
     """
@@ -67,6 +69,8 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
         return take(wte, ids)
     wpe = as_tensor(wpe)
     same_backend("embedding", (wte, wpe))
+    if wte.dtype.kind != "f":
+        raise DTypeError(f"embedding got a table of dtype {wte.dtype.name}: convert to a float dtype with astype")
     ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     _check(ids, wte, wpe, pos)
     length, n = ids.shape[-1], wte.shape[1]

@@ -37,7 +37,8 @@ def cross_entropy_grad_kernel(row, x, targets, lse, dout, dx, scale):
     factor = dout[0] * scale
     for j in lanes(x.shape[1]):
         put(dx, (row, j), exp(x[row, j] - lse[row]) * factor)
-    put(dx, (row, targets[row]), dx[row, targets[row]] - factor)
+    target = targets[row]
+    put(dx, (row, target), (exp(x[row, target] - lse[row]) - 1.0) * factor)
 
 
 def _samples(rng: np.random.Generator):

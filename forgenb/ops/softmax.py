@@ -123,7 +123,16 @@ def _grad_samples(rng: np.random.Generator):
         yield (softmax_reference(x, **keywords), rng.uniform(-2, 2, x.shape)), keywords
 
 
-@op(_grad_samples, lambda y, dout, **_: y * (dout - (y * dout).sum(-1, keepdims=True)), ())
+def softmax_grad_reference(y, dout, causal=False, off=0):
+    """Gradient of softmax by NumPy; masked places get an exact 0."""
+    dx = y * (dout - (y * dout).sum(-1, keepdims=True))
+    if not causal:
+        return dx
+    queries = y.shape[-2] if y.ndim > 1 else 1
+    return np.where(np.arange(y.shape[-1]) <= np.arange(queries)[:, None] + off, dx, 0.0)
+
+
+@op(_grad_samples, softmax_grad_reference, ())
 def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     r"""Gradient of `softmax` from its output y: :math:`dx = y\,(dout - \sum_k y_k\,dout_k)`.
 
