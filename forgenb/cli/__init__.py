@@ -7,13 +7,13 @@ training that diverges gives 1, an interrupted one 130.
 import sys
 from collections.abc import Sequence
 
-from forgenb.cli import backends, doctor, generate, train, warmup
+from forgenb.cli import backends, check_backend, doctor, generate, train, warmup
 from forgenb.cli.common import Parser, as_paragraph
 from forgenb.errors import ForgeError
 
 __all__ = ["main"]
 
-COMMANDS = (train, generate, doctor, backends, warmup)
+COMMANDS = (train, generate, doctor, backends, check_backend, warmup)
 
 
 def build_parser() -> Parser:
