@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import inspect
 import os
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class CpuBackend:
         load_blas()
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
-        self._calls: dict[int, object] = {}
+        self._calls: dict[int, Any] = {}
         os.register_at_fork(after_in_child=self._forget_pool)
         atexit.register(self._close)
 
@@ -77,12 +78,11 @@ class CpuBackend:
         outer, inner = batch
         blocks, width, by_rows = split(outer * inner, m, n)
         units = blocks * outer * inner
-        a, b, out, bias = places
+        bias = places[3]
         leading, strides = steps
-        block = PACK.pack(
-            *shape, a, b, out, bias, scales[0], 1.0 if bias else scales[1], *leading, *flags, inner, *strides, blocks, width,
-            by_rows, blas_function(real),
-        )  # fmt: skip
+        factors = scales[0], 1.0 if bias else scales[1]
+        cut = blocks, width, by_rows
+        block = PACK.pack(*shape, *places, *factors, *leading, *flags, inner, *strides, *cut, blas_function(real))
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
         with one_thread():
             self.launch(gemm_launcher(real), units, units if serial else max(1, units // 16), block)

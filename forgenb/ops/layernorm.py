@@ -96,9 +96,9 @@ def _check(name: str, x: Tensor, vectors: tuple) -> None:
 
 @op(_samples, layernorm_reference, (0, 1, 2))
 def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
-    r"""Layer normalisation over the last axis, :math:`out = \hat x\,\gamma + \beta`, :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`.
+    r"""Layer normalisation over the last axis, :math:`out = \hat x\,\gamma + \beta`.
 
-    Mean and (biased) variance are per row, the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
+    Here :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`. Mean and (biased) variance are per row, the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
     :math:`dx = (g - \overline{g} - \hat x\,\overline{g \hat x}) / \sqrt{\sigma^2 + \epsilon}`,
     :math:`d\gamma = \sum dout\,\hat x`, :math:`d\beta = \sum dout`. Saves x and gamma; the statistics are recomputed.
 
@@ -166,5 +166,7 @@ def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, T
     halves = (partial.view((parts, n), (n, 1), half * parts * n) for half in (0, 1))
     run_rows(layernorm_grad_kernel, (parts, rows, n), (x, gamma, dout, dx, *halves), (eps, ROWS), work=ROWS * n)
     sums = sum_middle(partial, 2, parts, n)
-    found = dx, sums.view((n,), (1,)), sums.view((n,), (1,), n)
-    return found if dtype is x.dtype else tuple(copied(t, dtype) for t in found)
+    dgamma, dbeta = sums.view((n,), (1,)), sums.view((n,), (1,), n)
+    if dtype is x.dtype:
+        return dx, dgamma, dbeta
+    return copied(dx, dtype), copied(dgamma, dtype), copied(dbeta, dtype)
