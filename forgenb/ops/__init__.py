@@ -24,6 +24,7 @@ from . import (  # noqa: F401, each enters its rows into the table
     rows,
     scatter,
     softmax,
+    sumsq,
 )
 from .indexing_methods import install as install_indexing
 from .methods import install
