@@ -64,6 +64,7 @@ class Kernel:
         return self.body.__name__
 
     def __call__(self, *args, **kwargs):
+        """Run the body once, as plain Python."""
         return self.body(*args, **kwargs)
 
     def __repr__(self) -> str:

@@ -26,6 +26,7 @@ class Primitive:
         self.__name__, self.__doc__ = meaning.__name__, meaning.__doc__
 
     def __call__(self, *args):
+        """What the word means, in plain Python."""
         return self.meaning(*args)
 
     def __repr__(self):

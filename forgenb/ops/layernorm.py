@@ -98,7 +98,8 @@ def _check(name: str, x: Tensor, vectors: tuple) -> None:
 def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
     r"""Layer normalisation over the last axis, :math:`out = \hat x\,\gamma + \beta`.
 
-    Here :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`. Mean and (biased) variance are per row, the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
+    Here :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`. Mean and (biased) variance are per row,
+    the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
     :math:`dx = (g - \overline{g} - \hat x\,\overline{g \hat x}) / \sqrt{\sigma^2 + \epsilon}`,
     :math:`d\gamma = \sum dout\,\hat x`, :math:`d\beta = \sum dout`. Saves x and gamma; the statistics are recomputed.
 
