@@ -36,6 +36,15 @@ def count(shape: tuple[int, ...]) -> int:
     return total
 
 
+@lru_cache(maxsize=4096)
+def gapless(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether these strides are the row-major ones, apart from those of axes with one element, which do not count."""
+    if count(shape) < 2:
+        return True
+    wanted = contiguous_strides(shape)
+    return all(extent == 1 or stride == step for extent, stride, step in zip(shape, strides, wanted, strict=True))
+
+
 Method = Callable[..., "Tensor"]
 
 
@@ -134,7 +143,7 @@ class Tensor:
     @property
     def contiguous(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
-        return self.strides == contiguous_strides(self.shape) or self.size < 2
+        return gapless(self.shape, self.strides)
 
     @property
     def address(self) -> int:
@@ -251,7 +260,7 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ArgumentError("len() of a tensor without dimensions")
+            raise DTypeError("len() of a tensor without dimensions: it has one number, which item() gives")
         return self.shape[0]
 
     def __int__(self) -> int:
@@ -328,6 +337,8 @@ def tensor(
         If the dtype is not supported, or not a float where a gradient is asked for.
     ArgumentError
         If `data` is ragged or holds anything but numbers.
+    TapeError
+        If `data` is a list with a tracked tensor.
     """
     if isinstance(data, Tensor):
         target = get_backend(backend) if backend else data.backend
@@ -358,6 +369,11 @@ def _as_array(data) -> np.ndarray:
 
 def _plain(data):
     if isinstance(data, Tensor):
+        if data.node is not None:
+            raise TapeError(
+                f"tensor() got a list with a tracked tensor of shape {data.shape}, whose gradient would be lost: join "
+                "tensors with stack, or write x.detach()"
+            )
         return data.numpy()
     return [_plain(x) for x in data] if isinstance(data, (list, tuple)) else data
 

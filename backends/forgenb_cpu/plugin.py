@@ -49,6 +49,9 @@ class CpuBackend:
         self._close()
         self._threads = int(number)
 
+    def __repr__(self) -> str:
+        return f"<backend cpu, threads={self._threads}>"
+
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)
 

@@ -49,7 +49,7 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     wte : Tensor
         ``[vocab, n]``.
     wpe : Tensor, optional
-        ``[places, n]``; without it the op is `take`.
+        ``[places, n]``; without it the op is `take`, but for negative ids, which are refused.
     pos : int
         Place of the first token.
 
@@ -64,11 +64,11 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     from .scatter import scatter_add
 
     wte = as_tensor(wte)
+    ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     if wpe is None:
         return take(wte, ids)
     wpe = as_tensor(wpe)
     same_backend("embedding", (wte, wpe))
-    ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     _check(ids, wte, wpe, pos)
     length, n = ids.shape[-1], wte.shape[1]
     tables = widened(wte.detach()), widened(wpe.detach())
