@@ -55,6 +55,10 @@ class CpuBackend:
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)
 
+    def upload(self, memory: Memory, array: np.ndarray) -> None:
+        strides = np.empty(array.shape, array.dtype).strides
+        self.view(memory, array.dtype, 0, array.shape, tuple(s // array.itemsize for s in strides))[...] = array
+
     def view(self, memory: Memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
         return np.asarray(_Exposed(memory, dtype, offset, shape, strides))
 
