@@ -17,19 +17,24 @@ ROWS = 32
 """Rows whose part of dgamma and dbeta is summed together: a constant, so that bits never depend on threads."""
 
 
-@row_kernel("x[rows,n] gamma[n] beta[n] -> out[rows,n]; eps")
-def layernorm_kernel(row, x, gamma, beta, out, eps):
-    """One row: mean, then variance around it (two passes), then scale and shift."""
-    n = real(x.shape[1])
+def statistics(x, eps):
+    """Mean of one row and 1 / sqrt(variance + eps), the variance from a second pass around the mean."""
+    n = real(x.shape[0])
     s = real(0)
-    for j in lanes(x.shape[1]):
-        s = accumulate(s, x[row, j])
+    for j in lanes(x.shape[0]):
+        s = accumulate(s, x[j])
     mean = lane_sum(s) / n
     v = real(0)
-    for j in lanes(x.shape[1]):
-        d = x[row, j] - mean
+    for j in lanes(x.shape[0]):
+        d = x[j] - mean
         v = accumulate(v, d * d)
-    rstd = 1.0 / sqrt(lane_sum(v) / n + eps)
+    return mean, 1.0 / sqrt(lane_sum(v) / n + eps)
+
+
+@row_kernel("x[rows,n] gamma[n] beta[n] -> out[rows,n]; eps")
+def layernorm_kernel(row, x, gamma, beta, out, eps):
+    """One row: its statistics, then scale and shift."""
+    mean, rstd = statistics(x[row], eps)
     for j in lanes(x.shape[1]):
         put(out, (row, j), fma((x[row, j] - mean) * rstd, gamma[j], beta[j]))
 
@@ -42,15 +47,7 @@ def layernorm_grad_kernel(row, x, gamma, dout, dx, dgamma, dbeta, eps, block):
         put(dgamma, (row, j), real(0))
         put(dbeta, (row, j), real(0))
     for i in range(row * block, min(row * block + block, x.shape[0])):
-        s = real(0)
-        for j in lanes(x.shape[1]):
-            s = accumulate(s, x[i, j])
-        mean = lane_sum(s) / n
-        v = real(0)
-        for j in lanes(x.shape[1]):
-            d = x[i, j] - mean
-            v = accumulate(v, d * d)
-        rstd = 1.0 / sqrt(lane_sum(v) / n + eps)
+        mean, rstd = statistics(x[i], eps)
         a = real(0)
         b = real(0)
         for j in lanes(x.shape[1]):
