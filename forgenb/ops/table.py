@@ -2,6 +2,8 @@
 
 A row sits under its op. It says how to sample inputs and what NumPy computes; `forgenb.testing.bounds` says how close
 is close.
+
+Imports NumPy; it names no op, and a row is entered by the op's own file.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
 
 @dataclass(frozen=True)
 class Op:

@@ -105,7 +105,7 @@ def test_a_model_trains_with_the_same_losses_and_few_transfers(announced):
     losses, transfers, blocks, parameters = json.loads(result.stdout)
     assert losses == list(losses_on_cpu())
     assert transfers[1] == transfers[2]
-    assert transfers[2][1] == 1, "a step reads its loss back and nothing else"
+    assert transfers[2][1] <= 3, "a step reads back its loss and what it checks of ids and targets"
     assert blocks < 8 * parameters
 
 

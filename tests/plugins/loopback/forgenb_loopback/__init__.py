@@ -1,4 +1,4 @@
-"""A backend in an address space of its own: whatever reads or writes its memory by another way than the contract fails."""
+"""A backend in an address space of its own: reading or writing it but by the contract fails."""
 
 API = 1
 
