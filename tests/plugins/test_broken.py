@@ -1,4 +1,4 @@
-"""Wrong plug-ins: the kit fails on each, naming op and shapes, or they say why they cannot be loaded; nobody else notices."""
+"""Wrong plug-ins: the kit fails on each, naming op and shapes; those that do not load say why; nobody else notices."""
 
 import json
 
