@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..backend import seam
 from ..dtypes import INT64
 from ..errors import DTypeError, IndexRangeError
 from ..tensor import Tensor, from_array
@@ -19,6 +20,9 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     IndexRangeError
         Naming the first id that is out of range.
     """
+    recorder = seam.RECORDER.get()
+    if recorder is not None and isinstance(ids, Tensor):
+        recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what))
     array = ids.numpy() if isinstance(ids, Tensor) else np.asarray(ids)
     if array.dtype.kind not in "iu" and array.size:
         raise DTypeError(f"{name} needs integer {what}s, got dtype {array.dtype}")
