@@ -83,4 +83,11 @@ def call_plain(typing, function):
     return nt.void(nt.int64), build
 
 
-INTRINSICS = {f.__name__: f for f in (atomic_load, atomic_store, atomic_add, pause, call_launcher, call_plain)}
+INTRINSICS = {
+    "atomic_load": atomic_load,
+    "atomic_store": atomic_store,
+    "atomic_add": atomic_add,
+    "pause": pause,
+    "call_launcher": call_launcher,
+    "call_plain": call_plain,
+}

@@ -23,8 +23,8 @@ from numba.extending import get_cython_function_address, intrinsic
 from .blocks import INTRINSICS
 from .compile import Compiled, build
 
-FIELDS = "m n k a b out bias alpha beta lda ldb ldo trans_a trans_b inner a_outer a_inner b_outer b_inner"
-FIELDS = (FIELDS + " out_outer out_inner blocks width by_rows function").split()
+_NAMES = "m n k a b out bias alpha beta lda ldb ldo trans_a trans_b inner a_outer a_inner b_outer b_inner"
+FIELDS = (_NAMES + " out_outer out_inner blocks width by_rows function").split()
 PACK = struct.Struct("=" + "".join("d" if f in ("alpha", "beta") else "q" for f in FIELDS))
 INT64, INT32 = ir.IntType(64), ir.IntType(32)
 

@@ -25,7 +25,10 @@ def converted(real, n):
 
 
 def unit(real, r):
-    """Signature and code of `unit_from_bits`: a signed conversion (24 bits are never negative) is the one that packs."""
+    """Signature and code of `unit_from_bits`.
+
+    The conversion is a signed one (24 bits are never negative), because that one packs.
+    """
 
     def emit(context, builder, signature, args):
         kind = context.get_value_type(real)

@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import inspect
 import os
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class CpuBackend:
         load_blas()
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
-        self._calls: dict[int, object] = {}
+        self._calls: dict[int, Any] = {}
         os.register_at_fork(after_in_child=self._forget_pool)
         atexit.register(self._close)
 
@@ -48,6 +49,9 @@ class CpuBackend:
             raise ArgumentError(f"threads must be at least 1, got {number}")
         self._close()
         self._threads = int(number)
+
+    def __repr__(self) -> str:
+        return f"<backend cpu, threads={self._threads}>"
 
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)

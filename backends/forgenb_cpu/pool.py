@@ -95,7 +95,7 @@ class Pool:
         self._run = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 4, ctypes.c_char_p)(run.address)
         self._state = np.zeros(len(SLOT) * SPACING, np.int64)
         self._job = self._state.ctypes.data
-        self._state[SLOT["YIELD"] * SPACING] = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
+        self._state[SLOT["YIELD"] * SPACING] = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value or 0
         self._busy = threading.Lock()
         self._sleeping: list[threading.Semaphore] = []
         self._workers: list[threading.Thread] = []

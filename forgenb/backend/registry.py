@@ -13,6 +13,7 @@ import importlib.metadata
 import os
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import BackendBroken, BackendError
 from .interface import API
@@ -30,7 +31,7 @@ class Slot:
     version: str
     target: str
     state: str = "not loaded"
-    backend: object = None
+    backend: Any = None
     error: BackendBroken | None = None
 
 

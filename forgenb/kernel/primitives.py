@@ -205,7 +205,8 @@ def exponent_scale(x, k):
     """X * 2**k, rounded once, for 0.25 <= abs(x) <= 4 and an integer-valued k.
 
     The range of k is -252 to 255 in float32 and -2044 to 2047 in float64: results may overflow to infinity and
-    underflow gradually. A NaN in x or k gives NaN. The power is built in bits as two factors, so that neither overflows.
+    underflow gradually. A NaN in x or k gives NaN. The power is built in bits as two factors, neither of which
+    overflows.
     """
     kind = kind_of(x, k)
     if x != x or k != k:

@@ -23,6 +23,7 @@ def uniform(seed, counter):
 
 @map_kernel("x -> out; p scale seed:uint offset:uint")
 def dropout_kernel(index, x, p, scale, seed, offset):
+    """The element times `scale` where its random number reaches p, else 0."""
     return select(uniform(seed, add32(index, offset)) >= p, x * scale, 0.0)
 
 

@@ -16,8 +16,9 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .copying import copy_kernel
+from .ids import wrapped_positions
 from .movement import reshape, zeros
-from .rows import take, wrapped_positions
+from .rows import take
 from .table import SHAPES, op
 
 

@@ -19,8 +19,9 @@ from ..tape import is_recording, record
 from ..tensor import Tensor, count, empty
 from .apply import as_tensor, run_map, run_rows, same_backend
 from .copying import copy_kernel
+from .ids import wrapped_ids
 from .movement import movable, narrowed
-from .rows import take, wrapped_ids
+from .rows import take
 from .table import op
 
 BLOCK = 64

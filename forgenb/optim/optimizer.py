@@ -139,6 +139,8 @@ class Optimizer:
         """A copy of the state: ``step``, and for each parameter with one ``count/NAME`` and ``SLOT/NAME``."""
         found = {"step": np.array(self.steps)}
         for name, state in self._state.items():
+            if not self._counts.get(name):
+                continue
             found[f"count/{name}"] = np.array(self._counts[name])
             for slot, t in zip(self.slots, state):
                 found[f"{slot}/{name}"] = t.numpy().copy()
