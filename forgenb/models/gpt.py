@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
+from ..routine import late
 from ..nn import Embedding, LayerNorm, Linear, Module, ModuleList
 from ..nn.dropout import Sites, check_rate
 from ..ops.attention import attention
@@ -156,7 +157,7 @@ class GPT(Module):
         if len(shape) != 2 or not 1 <= shape[1] <= self.config.context:
             raise ArgumentError(f"GPT needs ids of shape [b, t] with t in 1 .. {self.config.context}, got {shape}")
         rate = self.config.dropout if self.training else 0.0
-        drop = Sites(rate, self.dropout_seed, self.dropout_first)
+        drop = Sites(rate, late(lambda: self.dropout_seed), late(lambda: self.dropout_first))
         x = drop(embedding(ids, self.wte.weight, self.wpe.weight))
         for block in self.h:
             x = block(x, drop)

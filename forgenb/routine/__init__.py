@@ -4,7 +4,7 @@ Imports kernels, backends, tensors and ops; nothing of nn, optim or train may be
 """
 
 from .compile import Compiled, compile
-from .late import Late, after_each_run, late, on_each_run
+from .late import Late, after_each_run, late, on_each_run, value_of
 from .program import Program
 from .recorder import outside_recording, recording, scope
 from .routine import Routine
@@ -21,4 +21,5 @@ __all__ = [
     "outside_recording",
     "recording",
     "scope",
+    "value_of",
 ]
