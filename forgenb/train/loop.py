@@ -14,7 +14,6 @@ from forgenb.errors import ArgumentError, CheckpointError, ForgeError
 from forgenb.models import GPT
 from forgenb.optim import Optimizer
 from forgenb.routine import compile
-from forgenb.tensor import Tensor
 from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
@@ -266,8 +265,8 @@ class Trainer:
         self.step, self.best_val, self.seconds = checkpoint.step, checkpoint.best_val, checkpoint.seconds
 
 
-def _number(value: Tensor | float) -> float:
-    return value.item() if isinstance(value, Tensor) else value
+def _number(value) -> float:
+    return value.item() if hasattr(value, "item") else value
 
 
 def _dropout_seed(config: TrainConfig, step: int) -> int:
