@@ -1,4 +1,8 @@
-"""forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on."""
+"""forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on.
+
+It lists the public names and defines nothing. Importing it compiles nothing, starts no thread and touches no
+device.
+"""
 
 from . import data, errors, models, nn, ops, optim, random, train
 from .backend import backends, compiled, settings, stats, use

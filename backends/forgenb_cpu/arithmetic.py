@@ -2,6 +2,9 @@
 
 `forgenb.kernel.primitives` says what each name means; functions here carry no docstring where that one says it all.
 The only fast-math flag is `reassoc`, on the one addition of `accumulate`.
+
+Imports NumPy, llvmlite and Numba. A word whose result has the kernel's dtype whatever it is given goes to
+`conversions`.
 """
 
 import operator

@@ -1,4 +1,8 @@
-"""Atomic slots for the thread pool, and calls through C function addresses, as Numba intrinsics."""
+"""Atomic slots for the thread pool, and calls through C function addresses, as Numba intrinsics.
+
+Imports llvmlite and Numba. Nothing here may be used by a kernel: bodies have no atomics, since their order would
+show in the bits.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ The BLAS is SciPy's OpenBLAS, called through the pointer that ``scipy.linalg.cyt
 A product is cut into about four blocks of rows (columns where those are more) of at least 64, or, in a
 batch, into its matrices. OpenBLAS is held at one thread meanwhile, since two pools that spin on the same
 cores slow each other down many times over.
+
+Imports SciPy's BLAS, llvmlite, Numba and this plug-in's `blocks` and `compile`. Shape rules and dtypes are settled
+above; no op is named here.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Every nested function carries the key in its module name, since two cached kernels with equal symbol
 names would otherwise call each other's helpers once both are loaded. Kernels are C callables
 ``(begin, end, args)`` and must not raise; everything is checked before a launch.
+
+Imports Numba, llvmlite, `forgenb.kernel` and this plug-in's templates and intrinsics. Nothing here launches,
+allocates or knows an op.
 """
 
 from __future__ import annotations

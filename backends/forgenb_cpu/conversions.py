@@ -1,6 +1,8 @@
 """The primitives whose result has the kernel's dtype, and float16 storage.
 
 LLVM turns float16 to float32 and back with one vector instruction each (vcvtph2ps, vcvtps2ph).
+
+Imports NumPy, llvmlite, Numba and `arithmetic`; a word whose result has the dtype of its operands goes there.
 """
 
 import numpy as np

@@ -1,4 +1,8 @@
-"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS."""
+"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS.
+
+Imports the other modules of this plug-in and `forgenb.errors`. No op is named here, and no result depends on how
+many threads there are.
+"""
 
 from __future__ import annotations
 

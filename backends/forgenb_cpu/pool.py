@@ -7,6 +7,9 @@ operating system has not scheduled. Chunk bounds do not depend on who runs them,
 A worker spins for a moment after its last chunk, then sleeps on a Python lock until a job wakes it.
 A second Python thread that launches meanwhile runs its chunks alone. A forked child starts without
 workers and makes its own. The threads start at the first launch that is worth splitting.
+
+Imports Numba, `atomic` and `compile`. It knows launchers as addresses; nothing here may wait for a thread that has
+not begun.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 They count (`stats`), compile on first use, note who ran how long while someone traces, and hand everything to a
 recorder while a step is being recorded.
+
+Imports the declarations of `forgenb.kernel`. Every launch passes here, so nothing that takes time may be added.
 """
 
 from __future__ import annotations

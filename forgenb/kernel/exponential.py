@@ -4,6 +4,8 @@ The argument is reduced with `rint` and `fma`, a polynomial does the rest, and t
 coefficients were fitted for forgenb by Remez exchange in 200-bit arithmetic, minimising the relative error of the
 function on the reduced interval, then rounded to the dtype. Errors in ulp are measured maxima; results that underflow
 are subnormal, not flushed. float32 bodies compute in float32 only.
+
+Imports primitives only; no branch on a value may be added.
 """
 
 from .primitives import (

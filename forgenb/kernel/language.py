@@ -1,4 +1,7 @@
-"""What a primitive is, how a function has one body for each dtype, and the dtype rules of plain-Python meanings."""
+"""What a primitive is, how a function has one body for each dtype, and the dtype rules of plain-Python meanings.
+
+Imports NumPy; the words themselves are in `primitives`.
+"""
 
 import math
 from typing import Any

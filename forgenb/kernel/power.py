@@ -1,4 +1,7 @@
-"""pow as a branch-free body of primitives: the logarithm in two floats, so that the product with y keeps its bits."""
+"""pow as a branch-free body of primitives: the logarithm in two floats, so that the product with y keeps its bits.
+
+Imports primitives only; no branch on a value may be added.
+"""
 
 from .primitives import (
     ByDtype,

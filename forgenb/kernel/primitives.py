@@ -4,6 +4,9 @@ A body uses these names for everything that plain ``+ - * /`` and comparisons ca
 target. A backend replaces each by its own implementation of the same name; called as they are, they run on Python
 and NumPy scalars, give the kernel's dtype (a Python float takes the dtype of its neighbours), emit no warning and
 agree bit for bit with the compiled form (NaN payloads apart; `accumulate` may re-associate).
+
+Imports NumPy and `language`. A word is added only if no other word can say it, since every backend must then have
+it.
 """
 
 import math

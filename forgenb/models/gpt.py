@@ -1,6 +1,8 @@
 """GPT-2: a decoder-only transformer with learned positions, pre-normalised blocks and a tied head.
 
 Symbols of shapes: b samples, t time, c width, v vocabulary.
+
+Imports `forgenb.nn` and ops; no optimiser, data or file.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..routine import late
 from ..nn import Embedding, LayerNorm, Linear, Module, ModuleList
 from ..nn.dropout import Sites, check_rate
 from ..ops.attention import attention
@@ -19,6 +20,7 @@ from ..ops.embedding import embedding
 from ..ops.gelu import gelu
 from ..ops.loss import cross_entropy
 from ..ops.matmul import matmul
+from ..routine import late
 from ..tensor import Tensor
 
 STD = 0.02

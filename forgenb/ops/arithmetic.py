@@ -2,6 +2,8 @@
 
 Each op is told whole: kernel, op with its closure, table row. A gradient is summed back over the axes
 that its operand was broadcast along (`sum_to`).
+
+Imports what every family of ops does (see `forgenb.ops`); nothing here looks at elements on the host.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Causal self-attention on a packed projection: two products and a softmax on views, nothing is copied or split."""
+"""Causal self-attention on a packed projection: two products and a softmax on views, nothing is copied or split.
+
+Imports what every family of ops does (see `forgenb.ops`). Scores are never kept for backward, only weights.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Dropout from a counter: the same mask on every backend, in backward, and for any number of threads."""
+"""Dropout from a counter: the same mask on every backend, in backward, and for any number of threads.
+
+Imports what every family of ops does (see `forgenb.ops`) and `forgenb.random`; no mask and no random state is kept.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Token plus position embedding; its gradient gathers rows in a fixed order, without atomics."""
+"""Token plus position embedding; its gradient gathers rows in a fixed order, without atomics.
+
+Imports what every family of ops does (see `forgenb.ops`); adding up rows belongs to `forgenb.ops.scatter`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""GELU in its tanh form, and its derivative."""
+"""GELU in its tanh form, and its derivative.
+
+Imports what every family of ops does (see `forgenb.ops`); other forms of gelu need names of their own.
+"""
 
 from __future__ import annotations
 

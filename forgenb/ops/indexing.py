@@ -2,6 +2,8 @@
 
 `getitem` reads through a key, `unslice` writes through one into zeros; each is the other's backward.
 Index arrays are turned into `take` (see `forgenb.ops.rows`).
+
+Imports what every family of ops does (see `forgenb.ops`); writing in place is `forgenb.ops.assignment`.
 """
 
 from __future__ import annotations

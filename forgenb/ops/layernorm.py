@@ -1,4 +1,7 @@
-"""Layer normalisation over the last axis, and its gradient in one pass over fixed blocks of rows."""
+"""Layer normalisation over the last axis, and its gradient in one pass over fixed blocks of rows.
+
+Imports what every family of ops does (see `forgenb.ops`); statistics are recomputed in backward, never saved.
+"""
 
 from __future__ import annotations
 

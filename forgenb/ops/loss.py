@@ -1,4 +1,7 @@
-"""Cross entropy from logits: a fused log-softmax, so that it neither saturates nor cancels."""
+"""Cross entropy from logits: a fused log-softmax, so that it neither saturates nor cancels.
+
+Imports what every family of ops does (see `forgenb.ops`). A loss works from logits; none may take probabilities.
+"""
 
 from __future__ import annotations
 

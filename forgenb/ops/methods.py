@@ -1,4 +1,7 @@
-"""Puts ops on `Tensor` as operators and methods, so that each has one definition."""
+"""Puts ops on `Tensor` as operators and methods, so that each has one definition.
+
+Imports ops; an op is never defined here. `forgenb.tensor` lists what is put on the class.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows by number: take. Its backward is `forgenb.ops.scatter`."""
+"""Rows by number: take. Its backward is `forgenb.ops.scatter`.
+
+Imports what every family of ops does (see `forgenb.ops`); ids are checked in `forgenb.ops.ids`, not here.
+"""
 
 from __future__ import annotations
 

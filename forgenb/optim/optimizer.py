@@ -1,7 +1,11 @@
-"""What all optimisers share: the list of parameters, clipping in the step, and state that can be saved."""
+"""What all optimisers share: the list of parameters, clipping in the step, and state that can be saved.
+
+Imports tensors, `clip` and the check of states of `forgenb.nn`; an update rule has a file of its own.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 
@@ -91,7 +95,7 @@ class Optimizer:
                 factors[dtype] = copied(factor, dtype)
             key = (self._counts.get(name, 0), p.decay)
             if key not in numbers:
-                numbers[key] = self.numbers(late(lambda name=name: self._counts[name]), p.decay)
+                numbers[key] = self.numbers(late(functools.partial(self._counts.__getitem__, name)), p.decay)
             self.update(p, grad, self._state[name], factors[dtype], numbers[key])
             p.changed()
         if norm is None:

@@ -24,6 +24,7 @@ class Compiled:
         self.routines: dict[tuple, tuple[Routine, list[Tensor], object]] = {}
 
     def __call__(self, *arguments):
+        """The step's results for these arguments, from a run of its routine."""
         key = tuple(map(_signature, arguments))
         if key not in self.routines:
             self.routines[key] = self._record(arguments)
@@ -55,7 +56,7 @@ def _signature(argument) -> tuple:
 def _tensors(outputs) -> list[Tensor]:
     found = [outputs] if isinstance(outputs, Tensor) else list(outputs or ())
     if not found or not all(isinstance(t, Tensor) for t in found):
-        raise MemoryModeError("a compiled step must return a tensor or a tuple of tensors, which are its readable results")
+        raise MemoryModeError("a compiled step must return a tensor or a tuple of tensors: its readable results")
     return found
 
 
@@ -75,4 +76,4 @@ def compile(step: Callable, name: str | None = None) -> Compiled:
     Compiled
         Call it like `step`. Its results are the same tensors in every call, with new values.
     """
-    return Compiled(step, name or getattr(step, "__name__", "step"))
+    return Compiled(step, name or str(getattr(step, "__name__", "step")))

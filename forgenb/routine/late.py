@@ -51,6 +51,9 @@ class Late:
             "frozen, so compute with it (where, arithmetic) or decide outside the step"
         )
 
+    def __neg__(self) -> Late:
+        return Late(lambda: -self.compute())
+
     def __repr__(self) -> str:
         return f"late({self.compute()})"
 
@@ -72,4 +75,3 @@ def _binary(function: Callable, swapped: bool) -> Callable:
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     setattr(Late, f"__{_name}__", _binary(getattr(operator, _name), False))
     setattr(Late, f"__r{_name}__", _binary(getattr(operator, _name), True))
-Late.__neg__ = lambda self: Late(lambda: -self.compute())  # type: ignore[attr-defined]

@@ -45,15 +45,13 @@ class PlainRunner:
             if isinstance(statement, Product):
                 places = tuple(p.address() if isinstance(p, Place) else p for p in statement.places)
                 scales = tuple(value_of(s) for s in statement.scales)
-                seam.gemm(
-                    self.backend, statement.real, statement.shape, statement.flags, scales, places, statement.steps, statement.batch
-                )
+                parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
+                seam.gemm(self.backend, statement.real, *parts)
                 continue
             numbers = [v.address() if isinstance(v, Place) else value_of(v) for v in statement.values]
             block = statement.packer.pack(*numbers)
-            seam.launch(
-                self.backend, statement.kernel, statement.real, statement.storage, statement.extent, statement.chunk, block
-            )
+            how = statement.storage, statement.extent, statement.chunk
+            seam.launch(self.backend, statement.kernel, statement.real, *how, block)
 
     def source(self) -> str:
         """What the backend generates for each kernel."""

@@ -90,9 +90,7 @@ class Recorder:
         writes = tuple(t.memory for o, t in pairs if o.writes)
         shapes = tuple(t.shape for t in operands)
         scope = "/".join(SCOPE.get())
-        self.statements.append(
-            Launch(kernel, real, storage, extent, chunk, values, shapes, scope, reads, writes)
-        )
+        self.statements.append(Launch(kernel, real, storage, extent, chunk, values, shapes, scope, reads, writes))
 
     def product(self, real, shape, flags, scales, operands, steps, batch) -> None:
         """Take down a matrix product."""

@@ -1,4 +1,7 @@
-"""What a training run is: every choice that decides its numbers, checked when it is made."""
+"""What a training run is: every choice that decides its numbers, checked when it is made.
+
+Imports `forgenb.errors` and the schedule; what does not decide a number (threads, folders) is no choice of a run.
+"""
 
 import math
 from collections.abc import Callable, Iterator

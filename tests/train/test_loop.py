@@ -151,7 +151,7 @@ def test_more_steps(begin, tiny):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(begin, fake, value):
-    trainer, model = begin(fake([1.0, 1.0, 1.0, value]))
+    trainer, _ = begin(fake([1.0, 1.0, 1.0, value]))
     with pytest.raises(DivergedError, match=f"The loss became {value} at step 4 of 4, so training stopped"):
         list(trainer.steps())
     trainer.close()
