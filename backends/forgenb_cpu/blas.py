@@ -16,6 +16,7 @@ import functools
 import glob
 import os
 import struct
+import threading
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -179,17 +180,38 @@ def openblas():
 
 
 class one_thread:
-    """Hold SciPy's OpenBLAS at one thread, and give its own number back."""
+    """Hold SciPy's OpenBLAS at one thread, and give its own number back when the last Python thread lets go.
+
+    The number is of the whole process: given back while another thread computes, it would change that one's bits.
+    """
+
+    lock = threading.Lock()
+    holders = 0
+    before = 1
 
     def __enter__(self):
-        library = openblas()
-        self.before = library.scipy_openblas_get_num_threads() if library else 1
-        if self.before != 1:
-            library.scipy_openblas_set_num_threads(1)
+        library, kind = openblas(), one_thread
+        with kind.lock:
+            kind.holders += 1
+            if kind.holders == 1 and library:
+                kind.before = library.scipy_openblas_get_num_threads()
+                if kind.before != 1:
+                    library.scipy_openblas_set_num_threads(1)
 
     def __exit__(self, *error):
-        if self.before != 1:
-            openblas().scipy_openblas_set_num_threads(self.before)
+        kind = one_thread
+        with kind.lock:
+            kind.holders -= 1
+            if kind.holders == 0 and kind.before != 1:
+                openblas().scipy_openblas_set_num_threads(kind.before)
+
+    @classmethod
+    def in_child(cls) -> None:
+        """Forget those who held it in the parent: no other thread lives in a forked child."""
+        cls.lock = threading.Lock()
+        if cls.holders and cls.before != 1:
+            openblas().scipy_openblas_set_num_threads(cls.before)
+        cls.holders = 0
 
 
 def blas_report() -> dict[str, str]:

@@ -29,6 +29,7 @@ import numpy as np
 from numba import cfunc, njit
 from numba import types as nt
 from numba.core import caching, config, registry
+from numba.core.compiler_lock import global_compiler_lock
 
 from forgenb.kernel import Kernel, bind
 from forgenb.kernel import cache as store
@@ -103,6 +104,18 @@ def machine() -> tuple:
 
 _LIVE: dict[str, Compiled] = {}
 _LOCK = threading.RLock()
+
+
+def hold() -> None:
+    """Wait until no other thread compiles: a fork meanwhile would leave the child with locks that nobody opens."""
+    _LOCK.acquire()
+    global_compiler_lock.acquire()
+
+
+def let_go() -> None:
+    """The end of `hold`, in the parent and in the child."""
+    global_compiler_lock.release()
+    _LOCK.release()
 
 
 def compile_kernel(kernel: Kernel, real: str, storage: tuple[str, ...]) -> Compiled:

@@ -17,7 +17,7 @@ import numpy as np
 from forgenb.errors import ArgumentError
 
 from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, one_thread, split
-from .compile import Compiled, compile_kernel, compiled
+from .compile import Compiled, compile_kernel, compiled, hold, let_go
 from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
 from .replay import Replay, replay_function
@@ -39,7 +39,8 @@ class CpuBackend:
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
         self._calls: dict[int, Any] = {}
-        os.register_at_fork(after_in_child=self._forget_pool)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=hold, after_in_parent=let_go, after_in_child=self._in_child)
         atexit.register(self._close)
 
     @property
@@ -132,8 +133,10 @@ class CpuBackend:
             self._pool = Pool(self._threads)
         return self._pool
 
-    def _forget_pool(self) -> None:
+    def _in_child(self) -> None:
         self._pool = None
+        one_thread.in_child()
+        let_go()
 
     def _close(self) -> None:
         if self._pool is not None:
