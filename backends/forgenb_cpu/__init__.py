@@ -1,10 +1,14 @@
 """The CPU plug-in of forgenb: bodies through Numba's ``@njit``, products through SciPy's BLAS."""
 
+import os
+
 API = 1
 
 
 def available() -> str | None:
-    """None: every machine that runs Numba has a CPU."""
+    """None, since every machine that runs Numba has a CPU, unless compiling is switched off."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0"):
+        return "NUMBA_DISABLE_JIT is set, so no kernel can be compiled: unset it"
     return None
 
 
