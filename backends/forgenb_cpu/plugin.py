@@ -1,4 +1,8 @@
-"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS."""
+"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS.
+
+Imports the other modules of this plug-in and `forgenb.errors`. No op is named here, and no result depends on how
+many threads there are.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import ctypes
 import inspect
 import os
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +41,7 @@ class CpuBackend:
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
         self._lock = threading.Lock()
-        self._calls: dict[int, object] = {}
+        self._calls: dict[int, Any] = {}
         os.register_at_fork(after_in_child=self._forget_pool)
         atexit.register(self._close)
 
@@ -55,8 +60,15 @@ class CpuBackend:
         if pool is not None:
             pool.close()
 
+    def __repr__(self) -> str:
+        return f"<backend cpu, threads={self._threads}>"
+
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)
+
+    def upload(self, memory: Memory, array: np.ndarray) -> None:
+        strides = np.empty(array.shape, array.dtype).strides
+        self.view(memory, array.dtype, 0, array.shape, tuple(s // array.itemsize for s in strides))[...] = array
 
     def view(self, memory: Memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
         return np.asarray(_Exposed(memory, dtype, offset, shape, strides))
@@ -91,12 +103,11 @@ class CpuBackend:
             )
         blocks, width, by_rows = split(outer * inner, m, n)
         units = blocks * outer * inner
-        a, b, out, bias = places
+        bias = places[3]
         leading, strides = steps
-        block = PACK.pack(
-            *shape, a, b, out, bias, scales[0], 1.0 if bias else scales[1], *leading, *flags, inner, *strides, blocks, width,
-            by_rows, blas_function(real),
-        )  # fmt: skip
+        factors = scales[0], 1.0 if bias else scales[1]
+        cut = blocks, width, by_rows
+        block = PACK.pack(*shape, *places, *factors, *leading, *flags, inner, *strides, *cut, blas_function(real))
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
         with one_thread():
             self.launch(gemm_launcher(real), units, units if serial else max(1, units // 16), block)

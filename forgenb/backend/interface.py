@@ -1,6 +1,9 @@
 """What a plug-in must supply, as a protocol. It supplies no op, no shape rule and no gradient.
 
 A plug-in is a module with ``API`` (this number), ``available()`` (None, or why not) and ``create()``.
+
+Imports NumPy for its types. A method is added only if every backend needs it, together with a new `API` number
+where old plug-ins break.
 """
 
 from __future__ import annotations
@@ -30,8 +33,11 @@ class Backend(Protocol):
     def allocate(self, nbytes: int) -> Memory:
         """A block of at least `nbytes` bytes that may hold anything."""
 
-    def view(self, memory: Memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
-        """The elements as NumPy: a writable view on host backends. Offset and strides count elements."""
+    def upload(self, memory: Any, array: np.ndarray) -> None:
+        """Copy a host array of any strides, in row-major order, into the start of a block."""
+
+    def view(self, memory: Any, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
+        """The elements on the host: a view where `host`, else a copy. Offset and strides count elements."""
 
     def compile(self, kernel, real: str, storage: tuple[str, ...]) -> Any:
         """A launcher of `kernel` with floats of dtype `real`; `storage` has a map operand's dtypes."""

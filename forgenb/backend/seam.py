@@ -1,6 +1,8 @@
 """The one seam: every launch, allocation, product and copy of the library passes through these functions.
 
 They count (`stats`), compile on first use, and, while someone traces, note which kernels ran how long.
+
+Imports the declarations of `forgenb.kernel`. Every launch passes here, so nothing that takes time may be added.
 """
 
 from __future__ import annotations
@@ -82,10 +84,9 @@ def allocate(backend, nbytes: int):
 
 
 def upload(backend, memory, array: np.ndarray) -> None:
-    """Copy a host array into the start of a block."""
+    """Copy a host array in row-major order into the start of a block."""
     _COUNTS.copies += 1
-    strides = tuple(s // array.itemsize for s in np.empty(array.shape, array.dtype).strides)
-    backend.view(memory, array.dtype, 0, array.shape, strides)[...] = array
+    backend.upload(memory, array)
 
 
 def host_view(backend, memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:

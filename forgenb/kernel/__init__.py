@@ -3,8 +3,20 @@
 Imports nothing of forgenb but `forgenb.errors`. Nothing here may name a backend, a tensor or an op.
 """
 
-from .arguments import PANEL, map_block, row_block
+from .arguments import PANEL, map_block, read_map_block, read_row_block, row_block
 from .binding import bind
 from .declare import Kernel, Operand, Scalar, map_kernel, row_kernel
 
-__all__ = ["PANEL", "Kernel", "Operand", "Scalar", "bind", "map_block", "map_kernel", "row_block", "row_kernel"]
+__all__ = [
+    "PANEL",
+    "Kernel",
+    "Operand",
+    "Scalar",
+    "bind",
+    "map_block",
+    "map_kernel",
+    "read_map_block",
+    "read_row_block",
+    "row_block",
+    "row_kernel",
+]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import struct
 from functools import cache
+from typing import NamedTuple
 
 from .declare import Kernel
 
@@ -37,3 +38,39 @@ def row_block(kernel: Kernel) -> struct.Struct:
 
 def _scalars(kernel: Kernel) -> str:
     return "".join("d" if s.kind == "real" else "q" for s in kernel.scalars)
+
+
+class MapArguments(NamedTuple):
+    """A map kernel's block, taken apart: what a backend needs that does not run on addresses alone."""
+
+    scalars: tuple
+    limit: int
+    dims: tuple[int, ...]
+    operands: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+def read_map_block(kernel: Kernel, block: bytes) -> MapArguments:
+    """The scalars, the collapsed dims, and the address and strides of each operand."""
+    count = len(kernel.scalars)
+    (ndim,) = struct.unpack_from("=q", block, 8 * count)
+    values = map_block(kernel, ndim).unpack(block)
+    rest = values[count + 2 + ndim :]
+    places = [rest[i : i + 1 + ndim] for i in range(0, len(rest), 1 + ndim)]
+    operands = tuple((place[0], place[1:]) for place in places)
+    return MapArguments(values[:count], values[count + 1], values[count + 2 : count + 2 + ndim], operands)
+
+
+class RowArguments(NamedTuple):
+    """A row kernel's block, taken apart."""
+
+    sizes: dict[str, int]
+    scalars: tuple
+    addresses: tuple[int, ...]
+
+
+def read_row_block(kernel: Kernel, block: bytes) -> RowArguments:
+    """The size of each symbol, the scalars, and the address of each operand."""
+    values = row_block(kernel).unpack(block)
+    sizes, scalars = len(kernel.symbols), len(kernel.scalars)
+    named = dict(zip(kernel.symbols, values, strict=False))
+    return RowArguments(named, values[sizes : sizes + scalars], values[sizes + scalars :])

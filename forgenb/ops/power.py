@@ -3,11 +3,11 @@
 Conventions: :math:`x^0 = 1` for every x, also 0 and NaN; a negative base with a broken exponent gives NaN.
 The gradient for the base is 0 where the exponent is 0. The gradient for the exponent is 0 where the base is 0
 and the exponent is not negative, and NaN where the base is negative, since no logarithm exists there.
+
+Imports what every family of ops does (see `forgenb.ops`); roots and squares are `forgenb.ops.pointwise`.
 """
 
 from __future__ import annotations
-
-from numbers import Integral, Real
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..kernel.primitives import select
 from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, copied, pair, run_map
-from .arithmetic import mul, scale
+from .arithmetic import add, mul, scale, sub
 from .pointwise import as_float, log, sqrt, square
 from .reduction import sum_to
 from .table import PAIRS, SHAPES, binary, op
@@ -76,7 +76,8 @@ def _grad_samples(rng: np.random.Generator):
 
 def _mixed(x: Tensor, y: Tensor, dout: Tensor) -> Tensor:
     r"""The mixed derivative :math:`x^{y-1} (1 + y \log x)\,dout` that both gradients share."""
-    return mul(y, pow_grad_exponent(x, y - 1.0, dout)) + pow_(x, y - 1.0) * dout
+    lower = sub(y, 1.0)
+    return add(mul(y, pow_grad_exponent(x, lower, dout)), mul(pow_(x, lower), dout))
 
 
 @op(_grad_samples, lambda x, y, dout: dout * y * x ** (y - 1), (0, 1, 2))
@@ -158,9 +159,9 @@ def pow_(x, y) -> Tensor:
     ShapeError
         If the shapes do not broadcast.
     """
-    if isinstance(y, Real) and not isinstance(y, np.generic):
+    if type(y) in (float, int, bool):
         x = as_tensor(x)
-        if x.dtype.kind == "f" or not isinstance(y, Integral):
+        if x.dtype.kind == "f" or type(y) is float:
             return _pow_number(as_float(x), float(y))
     x, y = pair(x, y)
     if x.dtype.kind != "f" and y.dtype.kind != "f":

@@ -1,4 +1,7 @@
-"""The norm of all gradients together, and clipping by it."""
+"""The norm of all gradients together, and clipping by it.
+
+Imports tensors and ops; it works on any gradients and knows no optimiser.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,11 @@ import numpy as np
 
 from ..backend import Backend
 from ..errors import ArgumentError
-from ..kernel import row_kernel
-from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
-from ..ops.apply import run_map, run_rows, widened
+from ..ops.apply import run_map, widened
 from ..ops.arithmetic import scale_kernel
+from ..ops.reduction import BLOCK
+from ..ops.sumsq import square_sums
 from ..tensor import Tensor, empty
-
-BLOCK = 1024
-
-
-@row_kernel("parts | x[n] -> out[parts]; block:int")
-def sum_squares_kernel(row, x, out, block):
-    """Sum of squares of one block."""
-    piece = x[row * block : min(row * block + block, x.shape[0])]
-    s = real(0)
-    for j in lanes(piece.shape[0]):
-        s = accumulate(s, piece[j] * piece[j])
-    put(out, row, lane_sum(s))
 
 
 def global_norm(tensors: Sequence[Tensor]) -> float:
@@ -50,14 +41,7 @@ def _squares(tensors: list[Tensor], dtype: np.dtype, backend: Backend) -> float:
     sums = empty((sum(counts),), dtype, backend)
     start = 0
     for t, parts in zip(tensors, counts):
-        flat = widened(t.detach()).view((t.size,), (1,))
-        run_rows(
-            sum_squares_kernel,
-            (parts, t.size),
-            (flat, sums.view((parts,), (1,), start)),
-            (BLOCK,),
-            work=BLOCK,
-        )
+        square_sums(widened(t.detach()), sums.view((parts,), (1,), start))
         start += parts
     return float(sums.numpy().sum(dtype=np.float64))
 

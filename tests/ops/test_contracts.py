@@ -1,0 +1,96 @@
+"""Properties that hold whatever the sizes: caches, views, chunks, batches, recycled memory."""
+
+import numpy as np
+import pytest
+
+import forgenb as fnb
+from forgenb import ops
+
+
+def draw(*shape, seed=0):
+    return fnb.tensor(np.random.default_rng(seed).uniform(-1, 1, shape))
+
+
+def decode(heads, width, tokens, cache_rows):
+    """Causal attention one token at a time, keys and values from a cache that is larger than what it holds."""
+    q, k, v = (draw(heads, tokens, width, seed=seed) for seed in (1, 2, 3))
+    keys, values = (fnb.tensor(np.full((heads, cache_rows, width), np.nan)) for _ in range(2))
+    rows = []
+    for t in range(tokens):
+        ops.kv_append(keys, k[:, t : t + 1], t)
+        ops.kv_append(values, v[:, t : t + 1], t)
+        scores = ops.matmul(q[:, t : t + 1], keys, trans_b=True, alpha=width**-0.5, b_rows=t + 1)
+        weights = ops.softmax(scores, causal=True, off=t)
+        rows.append(ops.matmul(weights, values, b_rows=t + 1).numpy())
+    whole = ops.softmax(ops.matmul(q, k, trans_b=True, alpha=width**-0.5), causal=True) @ v
+    return np.concatenate(rows, 1), whole.numpy()
+
+
+def test_cached_attention_equals_uncached_for_64_tokens():
+    step_by_step, at_once = decode(heads=2, width=8, tokens=64, cache_rows=80)
+    np.testing.assert_allclose(step_by_step, at_once, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("trans_b", [True, False])
+def test_rows_of_a_cache_equal_a_compact_copy(trans_b):
+    a, cache = draw(4, 3, 16 if trans_b else 5), draw(4, 8, 16, seed=1)
+    compact = fnb.tensor(cache.numpy()[:, :5].copy())
+    found = ops.matmul(a, cache, trans_b=trans_b, b_rows=5)
+    np.testing.assert_array_equal(found.numpy(), ops.matmul(a, compact, trans_b=trans_b).numpy())
+
+
+def test_chunked_head_equals_whole_head():
+    a, table = draw(6, 16), draw(100, 16, seed=1)
+    chunks = [ops.matmul(a, table[start : start + 32], trans_b=True, alpha=0.5) for start in range(0, 100, 32)]
+    whole = ops.matmul(a, table, trans_b=True, alpha=0.5)
+    np.testing.assert_allclose(ops.concat(chunks, axis=1).numpy(), whole.numpy(), rtol=1e-13)
+
+
+def test_attention_agrees_with_its_parts():
+    """The fused op against products, softmax and the heads ops, forward and backward."""
+    batch, time, heads, width = 2, 5, 3, 12
+    qkv = draw(batch, time, 3 * width)
+    dout = draw(batch, time, width, seed=1)
+
+    def fused(x):
+        return ops.attention(x, heads)
+
+    def unfused(x):
+        q, k, v = ops.split_heads(x.reshape(batch * time, 3 * width), heads, batch)
+        weights = ops.softmax(ops.matmul(q, k, trans_b=True, alpha=(width // heads) ** -0.5), causal=True)
+        return ops.merge_heads(weights @ v, batch).reshape(batch, time, width)
+
+    found = []
+    for f in (fused, unfused):
+        x = fnb.tensor(qkv, requires_grad=True)
+        out = f(x)
+        out.backward(dout)
+        found.append((out.numpy(), x.grad.numpy()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_a_later_token_changes_nothing_before_it():
+    qkv = draw(1, 6, 24).numpy().copy()
+    before = ops.attention(fnb.tensor(qkv), 2).numpy().copy()
+    qkv[:, 4:] = 7.0
+    np.testing.assert_array_equal(ops.attention(fnb.tensor(qkv), 2).numpy()[:, :4], before[:, :4])
+
+
+def test_results_do_not_depend_on_what_memory_held(monkeypatch):
+    config = fnb.models.GPTConfig(vocab=11, context=8, layers=2, heads=2, width=16)
+    ids = np.random.default_rng(0).integers(0, 11, (3, 9))
+
+    def step():
+        model = fnb.models.GPT(config, seed=1)
+        optimizer = fnb.optim.AdamW(model.named_parameters(), lr=1e-2)
+        for _ in range(2):
+            optimizer.zero_grad()
+            model.loss(ids[:, :-1], ids[:, 1:]).backward()
+            optimizer.step(clip_norm=1.0)
+        return [p.numpy().copy() for p in model.parameters()]
+
+    clean = step()
+    monkeypatch.setattr("forgenb_cpu.memory.Poison.on", True)
+    for one, other in zip(clean, step(), strict=True):
+        np.testing.assert_array_equal(one, other)
