@@ -34,10 +34,13 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
     if like is None:
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = np.asarray(value).dtype.kind
+        kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
-        return from_array(np.asarray(value, dtype), like.backend)
+        try:
+            return from_array(np.asarray(value, dtype), like.backend)
+        except (OverflowError, TypeError):
+            raise ArgumentError(f"the number {str(value)[:40]} does not fit into dtype {dtype.name}") from None
     return tensor(value, backend=like.backend.name)
 
 
@@ -70,6 +73,20 @@ def same_backend(name: str, tensors) -> None:
                 f"{name} got tensors of backends {first.name!r} and {other.backend.name!r}: move one with "
                 f".to({first.name!r})"
             )
+
+
+def refuse_shared(name: str, place: Tensor) -> None:
+    """Refuse to write into a broadcast view.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the op.
+    """
+    if any(step == 0 and extent > 1 for step, extent in zip(place.strides, place.shape, strict=True)):
+        raise ArgumentError(
+            f"{name} into a broadcast view of shape {place.shape}: elements share memory, write a copy()"
+        )
 
 
 @lru_cache(maxsize=4096)
