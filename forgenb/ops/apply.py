@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backend import seam
+from ..creation import tensor
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array, tensor
+from ..tensor import Tensor, contiguous_strides, count, empty, from_array
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
@@ -34,7 +35,7 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
     if like is None:
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
+        kind = "i" if type(value) is int else np.asarray(value).dtype.kind
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
         try:
