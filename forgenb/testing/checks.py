@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backend import stats
+from ..creation import tensor
 from ..errors import IndexRangeError
 from ..ops import TABLE
-from ..tensor import Tensor, tensor
+from ..tensor import Tensor
 from .bounds import Bound
 from .layouts import LAYOUTS
 from .samples import Sample, backward, bits, call, cotangent, differentiable, expected, leaves

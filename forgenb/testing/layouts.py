@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..tensor import Tensor, contiguous_strides, tensor
+from ..creation import tensor
+from ..tensor import Tensor, contiguous_strides
 
 
 def sliced(array: np.ndarray) -> Tensor:

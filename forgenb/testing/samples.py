@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..creation import tensor
 from ..ops import TABLE
-from ..tensor import Tensor, tensor
+from ..tensor import Tensor
 
 FLOATS = ("float16", "float32", "float64")
 INTEGERS = ("int64", "bool")
