@@ -245,7 +245,7 @@ def aliasing(setting: Setting, sample: Sample) -> None:
 def inputs_unchanged(setting: Setting, sample: Sample) -> None:
     """Operands, made from read-only arrays with negative strides, keep values and versions and read back unwritable."""
     name = setting.name
-    sources = [np.flip(np.flip(a).copy()) for a in sample.arrays]
+    sources = [np.flip(np.flip(a).copy()) if a.ndim else a.copy() for a in sample.arrays]
     for a in sources:
         a.flags.writeable = False
     inputs = leaves(name, Sample(sources, sample.keywords, sample.reals))
