@@ -20,7 +20,7 @@ from .table import op
 
 @row_kernel("x[rows,n] -> out[rows,n]; queries:int off:int")
 def softmax_kernel(row, x, out, queries, off):
-    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes its row NaN.
+    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes what is visible NaN.
 
     The visible part is filled up with -inf to a stretch of 64, so that every loop's length suits vectors.
     """
@@ -44,7 +44,7 @@ def softmax_kernel(row, x, out, queries, off):
         s = accumulate(s, e)
     scale = 1.0 / lane_sum(s)
     for j in lanes(wide):
-        put(out, (row, j), out[row, j] * scale)
+        put(out, (row, j), select(j < seen, out[row, j] * scale, 0.0))
     unseen = out[row, wide:n]
     for j in lanes(n - wide):
         put(unseen, j, real(0))
@@ -72,15 +72,20 @@ def _samples(rng: np.random.Generator):
         yield (rng.uniform(-2, 2, shape),), {}
     yield (rng.uniform(-2, 2, (5, 5)),), {"causal": True}
     yield (rng.uniform(-2, 2, (2, 2, 4)),), {"causal": True, "off": 2}
+    yield (rng.uniform(-2, 2, (2, 70)),), {"causal": True}
+
+
+def _visible(shape, off):
+    queries = shape[-2] if len(shape) > 1 else 1
+    return np.arange(shape[-1]) <= np.arange(queries)[:, None] + off
 
 
 def softmax_reference(x, causal=False, off=0):
-    """Softmax by NumPy."""
-    if causal:
-        queries = x.shape[-2] if x.ndim > 1 else 1
-        x = np.where(np.arange(x.shape[-1]) <= np.arange(queries)[:, None] + off, x, -np.inf)
+    """Softmax by NumPy; masked places are exact zeros."""
+    seen = _visible(x.shape, off) if causal else True
+    x = np.where(seen, x, -np.inf)
     e = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
-    return e / e.sum(-1, keepdims=True)
+    return np.where(seen, e / e.sum(-1, keepdims=True), 0.0)
 
 
 def _rows(name: str, x: Tensor, causal: bool, off: int) -> tuple[int, int, int]:
@@ -130,10 +135,7 @@ def _grad_samples(rng: np.random.Generator):
 def softmax_grad_reference(y, dout, causal=False, off=0):
     """Gradient of softmax by NumPy; masked places get an exact 0."""
     dx = y * (dout - (y * dout).sum(-1, keepdims=True))
-    if not causal:
-        return dx
-    queries = y.shape[-2] if y.ndim > 1 else 1
-    return np.where(np.arange(y.shape[-1]) <= np.arange(queries)[:, None] + off, dx, 0.0)
+    return np.where(_visible(y.shape, off), dx, 0.0) if causal else dx
 
 
 @op(_grad_samples, softmax_grad_reference, ())

@@ -22,8 +22,8 @@ class Bound(NamedTuple):
 EXACT = Bound(0.0)
 ROUNDED = Bound(0.51, reason="one rounding, and that of the reference itself")
 ELEMENT = Bound(2.0)
-SUM = Bound(4.0, "largest", "terms of both signs")
-GRADIENT = Bound(2.0, "largest")
+SUM = Bound(8.0, "largest", "up to 2500 terms of both signs, in an order that the backend chooses")
+GRADIENT = Bound(4.0, "largest")
 
 _KINDS = {
     EXACT: """
