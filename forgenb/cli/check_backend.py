@@ -26,13 +26,14 @@ def add_to(commands: Commands) -> None:
     parser.add_argument(
         "--dtype", nargs="+", choices=DTYPES, metavar="DTYPE", help=f"only these of {', '.join(DTYPES)}"
     )
+    parser.add_argument("--largest", type=int, metavar="N", help="only operands of at most N elements")
     parser.add_argument("--json", action="store_true", help="print one JSON object a check")
     parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
     """Print the checks as they are done, or only what is wrong and what is not supported, and the count."""
-    results = check_backend(arguments.name, arguments.op, arguments.dtype or DTYPES)
+    results = check_backend(arguments.name, arguments.op, arguments.dtype or DTYPES, largest=arguments.largest)
     summary = (_as_json if arguments.json else _as_text)(arguments.name, results)
     return 1 if summary.failed else 0
 

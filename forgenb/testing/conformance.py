@@ -36,10 +36,11 @@ class BackendTests:
     """Every check of every op in every dtype, a test each, on the backend `backend_name`.
 
     A test fails with the list of what failed, by shape class and shapes, and is skipped where the backend declines the
-    op by `OpUnsupported`.
+    op by `OpUnsupported`. A backend that is slow on purpose may set `largest`, the most elements of an operand.
     """
 
     backend_name = ""
+    largest: int | None = None
 
     @pytest.fixture
     def backend(self) -> str:
@@ -49,14 +50,14 @@ class BackendTests:
     @pytest.mark.parametrize(("op", "dtype", "check"), [pytest.param(*c, id="-".join(c)) for c in cases()])
     def test_conforms(self, backend: str, op: str, dtype: str, check: str) -> None:
         """One check of one op in one dtype, on all shape classes."""
-        results = list(check_backend(backend, [op], [dtype], [check]))
+        results = list(check_backend(backend, [op], [dtype], [check], self.largest))
         for result in results:
             SUMMARIES.setdefault(backend, Summary()).add(result)
         failures = [r.message for r in results if r.ok is False]
         if failures:
             pytest.fail("\n".join(failures), pytrace=False)
         if all(r.unsupported for r in results):
-            pytest.skip(results[0].message)
+            pytest.skip(results[0].message if results else f"no sample has at most {self.largest} elements")
 
 
 class TestConformance(BackendTests):

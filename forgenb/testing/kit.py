@@ -41,6 +41,7 @@ def check_backend(
     ops: Iterable[str] | None = None,
     dtypes: Iterable[str] = DTYPES,
     checks: Iterable[str] | None = None,
+    largest: int | None = None,
 ) -> Iterator[Result]:
     """Run every check on a backend, one result at a time.
 
@@ -50,6 +51,8 @@ def check_backend(
         The backend, as its plug-in announces it.
     ops, dtypes, checks : iterable of str, optional
         Only these.
+    largest : int, optional
+        Only samples whose operands have at most so many elements, for a backend that is slow on purpose.
 
     Yields
     ------
@@ -65,7 +68,7 @@ def check_backend(
     """
     get_backend(name)
     wanted = None if checks is None else set(checks)
-    return _run(name, _chosen(ops), tuple(dtypes), wanted)
+    return _run(name, _chosen(ops), tuple(dtypes), wanted, largest)
 
 
 def _chosen(ops: Iterable[str] | None) -> list[str]:
@@ -78,11 +81,15 @@ def _chosen(ops: Iterable[str] | None) -> list[str]:
     return names
 
 
-def _run(backend: str, ops: list[str], dtypes: tuple[str, ...], wanted: set[str] | None) -> Iterator[Result]:
+def _run(
+    backend: str, ops: list[str], dtypes: tuple[str, ...], wanted: set[str] | None, largest: int | None
+) -> Iterator[Result]:
     for name in ops:
         for dtype in dtypes:
             for shape_class in SHAPE_CLASSES:
                 found = samples_in(name, dtype, shape_class)
+                if largest is not None:
+                    found = tuple(s for s in found if max(a.size for a in s.arrays) <= largest)
                 for label, check in checks_of(name, dtype, shape_class, found).items() if found else ():
                     if wanted is None or label in wanted:
                         yield _result(backend, name, dtype, shape_class, label, check, found)

@@ -110,6 +110,12 @@ def test_an_op_that_is_declined_counts_as_not_implemented(monkeypatch):
     assert str(summary).startswith("implemented 1 of 2 ops, 0 of ")
 
 
+def test_only_small_operands():
+    rows = list(check_backend("cpu", ["neg"], ["float32"], ["forward"], largest=1))
+    assert [row.shape_class for row in rows] == ["0-d", "one", "empty"]
+    assert all(row.ok for row in rows)
+
+
 def test_a_wrong_name_is_refused_at_once():
     with pytest.raises(ArgumentError, match="there is no op 'tahn' in the table of .* did you mean 'tanh'?"):
         check_backend("cpu", ["tahn"])
