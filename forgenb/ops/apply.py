@@ -35,7 +35,7 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
     if like is None:
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = "i" if type(value) is int else np.asarray(value).dtype.kind
+        kind = "i" if type(value).__name__ == "int" else np.asarray(value).dtype.kind
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
         try:
