@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .backend import get_backend, seam
+from .backend.planned import PlannedMemory
 from .dtypes import BOOL, DEFAULT, FLOAT64, INT64, as_dtype
 from .errors import ArgumentError, DTypeError, TapeError
 
@@ -183,6 +184,12 @@ class Tensor:
     def changed(self) -> None:
         """Say that the elements were written in place."""
         self.memory.version += 1
+
+    def retain(self) -> Tensor:
+        """Ask a routine that is being recorded to keep this value, so that it can be read after a run."""
+        if isinstance(self.memory, PlannedMemory):
+            self.memory.keep = True
+        return self
 
     @property
     def requires_grad(self) -> bool:

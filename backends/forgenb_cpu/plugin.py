@@ -21,6 +21,7 @@ from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, on
 from .compile import Compiled, compile_kernel, compiled
 from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
+from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
@@ -93,7 +94,15 @@ class CpuBackend:
             call = self._calls[launcher.address] = CALL(launcher.address)
         call(0, extent, block)
 
-    def gemm(self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple):
+    def gemm(self, *arguments) -> None:
+        launcher, extent, chunk, values, packer = self.gemm_launch(*arguments)
+        with one_thread():
+            self.launch(launcher, extent, chunk, packer.pack(*values))
+
+    def gemm_launch(
+        self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple
+    ) -> tuple:
+        """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer)."""
         m, n, k = shape
         outer, inner = batch
         if max(*shape, *steps[0]) > LARGEST:
@@ -103,14 +112,22 @@ class CpuBackend:
             )
         blocks, width, by_rows = split(outer * inner, m, n)
         units = blocks * outer * inner
-        bias = places[3]
-        leading, strides = steps
-        factors = scales[0], 1.0 if bias else scales[1]
-        cut = blocks, width, by_rows
-        block = PACK.pack(*shape, *places, *factors, *leading, *flags, inner, *strides, *cut, blas_function(real))
+        a, b, out, bias = places
+        beta = 1.0 if bias else scales[1]
+        values = [m, n, k, a, b, out, bias, scales[0], beta, *steps[0], *flags, inner, *steps[1]]
+        values += [blocks, width, by_rows, blas_function(real)]
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
-        with one_thread():
-            self.launch(gemm_launcher(real), units, units if serial else max(1, units // 16), block)
+        return gemm_launcher(real), units, units if serial else max(1, units // 16), values, PACK
+
+    def replay(self, rows: list) -> Replay:
+        """A program of launches that one call runs; see `Replay`."""
+        return Replay(rows, self)
+
+    def replay_table(self, table: int, count: int) -> None:
+        """Run a table of launches, on this thread alone where the pool is taken or there is nothing to share."""
+        loop = replay_function()
+        if self._threads < 2 or not self._ready_pool().replay(loop, table, count):
+            loop(0, table, count, 1)
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""

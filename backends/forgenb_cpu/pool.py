@@ -57,23 +57,31 @@ def launch(job, seen, spins):
     return seen
 """
 
+OPEN = """\
+{0}atomic_store(job, FUNCTION, function)
+{0}atomic_store(job, EXTENT, extent)
+{0}atomic_store(job, CHUNK, chunk)
+{0}atomic_store(job, ARGS, args)
+{0}atomic_store(job, NEXT, int64(0))
+{0}atomic_store(job, OPEN, int64(1))
+{0}atomic_add(job, GENERATION, int64(1))
+"""
+
+FINISH = """\
+{0}atomic_store(job, OPEN, int64(0))
+{0}quiet = int64(0)
+{0}while atomic_load(job, INSIDE):
+{0}    quiet += 1
+{0}    pause()
+{0}    if quiet > SPINS:
+{0}        call_plain(atomic_load(job, YIELD))
+"""
+
 RUN = f"""\
 def launch(job, function, extent, chunk, args):
-    atomic_store(job, FUNCTION, function)
-    atomic_store(job, EXTENT, extent)
-    atomic_store(job, CHUNK, chunk)
-    atomic_store(job, ARGS, args)
-    atomic_store(job, NEXT, int64(0))
-    atomic_store(job, OPEN, int64(1))
-    atomic_add(job, GENERATION, int64(1))
+{OPEN.format(" " * 4)}
 {CLAIM.format(" " * 4)}
-    atomic_store(job, OPEN, int64(0))
-    quiet = int64(0)
-    while atomic_load(job, INSIDE):
-        quiet += 1
-        pause()
-        if quiet > SPINS:
-            call_plain(atomic_load(job, YIELD))
+{FINISH.format(" " * 4)}
 """
 
 LOOPS = {"SPINS": SPINS, **INTRINSICS} | {n: v * SPACING for n, v in SLOT.items()}
@@ -98,6 +106,13 @@ class Pool:
 
     def run(self, function: int, extent: int, chunk: int, args: bytes) -> bool:
         """Run all chunks of a launch; False, and nothing done, where another thread has the pool."""
+        return self._with_workers(self._run, function, extent, chunk, args)
+
+    def replay(self, loop, table: int, count: int) -> bool:
+        """Run a table of launches by the compiled `loop`; False where another thread has the pool."""
+        return self._with_workers(loop, table, count, self.threads)
+
+    def _with_workers(self, function, *arguments) -> bool:
         if not self._busy.acquire(blocking=False):
             return False
         try:
@@ -106,7 +121,7 @@ class Pool:
             while len(self._workers) < self.threads - 1:
                 self._start()
             self._wake()
-            self._run(self._job, function, extent, chunk, args)
+            function(self._job, *arguments)
         finally:
             self._busy.release()
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..backend import seam
 from ..dtypes import INT64
 from ..errors import BackendError, DTypeError, IndexRangeError
 from ..tensor import Tensor, from_array
@@ -34,6 +35,9 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     IndexRangeError
         Naming the first id that is out of range.
     """
+    recorder = seam.RECORDER.get()
+    if recorder is not None and isinstance(ids, Tensor):
+        recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what))
     array = ids.numpy() if isinstance(ids, Tensor) else np.asarray(ids)
     found = _whole(name, array, what)
     if not _inside(found, size):
