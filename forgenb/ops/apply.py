@@ -35,14 +35,20 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
     if like is None:
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = "i" if type(value).__name__ == "int" else np.asarray(value).dtype.kind
+        kind = _kind(value)
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
         try:
             return from_array(np.asarray(value, dtype), like.backend)
         except (OverflowError, TypeError):
-            raise ArgumentError(f"the number {str(value)[:40]} does not fit into dtype {dtype.name}") from None
+            kind = type(value).__name__
+            raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None
     return tensor(value, backend=like.backend.name)
+
+
+def _kind(number: object) -> str:
+    """NumPy's letter for the kind of a Python number; an int is one however large."""
+    return "i" if type(number) is int else np.asarray(number).dtype.kind
 
 
 def pair(x, y) -> tuple[Tensor, Tensor]:
