@@ -11,7 +11,6 @@ import functools
 import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import types as nt
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 INT64, INT32, INT1 = ir.IntType(64), ir.IntType(32), ir.IntType(1)
@@ -34,7 +33,7 @@ def panel_width(real: str) -> int:
 
 def row_counts() -> tuple[int, ...]:
     """Rows of the tiles, largest first: as many as the registers hold, and fewer for what is left."""
-    return (12, 8, 4) if llvm.get_host_cpu_features().get("avx512f") else (4, 2, 1)
+    return (12, 8, 4) if llvm.get_host_cpu_features().get("avx512f") else (6, 4, 2)
 
 
 def _function(module: ir.Module, name: str, kind: ir.FunctionType) -> ir.Function:
@@ -57,7 +56,9 @@ class _Emit:
         """One number in every lane."""
         empty = ir.Constant(self.vector, ir.Undefined)
         first = self.builder.insert_element(empty, value, ir.Constant(INT32, 0))
-        return self.builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(INT32, self.width), [0] * self.width))
+        return self.builder.shuffle_vector(
+            first, empty, ir.Constant(ir.VectorType(INT32, self.width), [0] * self.width)
+        )
 
     def address(self, base, offset, kind):
         size = 8 if isinstance(self.number, ir.DoubleType) else 4
@@ -119,16 +120,7 @@ def _emit_tile(emit: _Emit, rows: int, arguments) -> None:
         inside = builder.select(builder.icmp_signed("<", number, count), number, last)
         starts.append(builder.mul(inside, a_row))
     sums = _emit_loop(emit, rows, k, a, a_step, panel, starts)
-    scale = emit.spread(alpha)
-    masks = [emit.columns(columns, v) for v in range(VECTORS)]
-    with builder.if_else(builder.icmp_signed("!=", adds, ir.Constant(INT64, 0))) as (then, otherwise):
-        with then:
-            _emit_store(emit, sums, scale, masks, out, out_row, count, None, True)
-        with otherwise, builder.if_else(builder.icmp_signed("!=", bias, ir.Constant(INT64, 0))) as (given, absent):
-            with given:
-                _emit_store(emit, sums, scale, masks, out, out_row, count, bias, False)
-            with absent:
-                _emit_store(emit, sums, scale, masks, out, out_row, count, None, False)
+    _emit_store(emit, sums, out, out_row, count, columns, alpha, bias, adds)
 
 
 def _emit_loop(emit: _Emit, rows: int, k, a, a_step, panel, starts) -> list:
@@ -169,20 +161,39 @@ def _emit_loop(emit: _Emit, rows: int, k, a, a_step, panel, starts) -> list:
     return results
 
 
-def _emit_store(emit: _Emit, sums, scale, masks, out, out_row, count, bias, adds: bool) -> None:
+def _emit_store(emit: _Emit, sums, out, out_row, count, columns, alpha, bias, adds) -> None:
+    """``out = alpha sums + bias`` or ``+ out``: a mask says which lanes are read and written, so nothing branches."""
     builder = emit.builder
+    nothing = ir.Constant(emit.mask, [0] * emit.width)
+    scale, zero = emit.spread(alpha), ir.Constant(INT64, 0)
+    given, more = builder.icmp_signed("!=", bias, zero), builder.icmp_signed("!=", adds, zero)
+    given = builder.and_(given, builder.not_(more))
+    # A masked load whose lanes are all off still takes the processor's slow path where its address is not mapped.
+    bias = builder.select(given, bias, out)
+    masks = [emit.columns(columns, v) for v in range(VECTORS)]
+    offsets = [ir.Constant(INT64, v * emit.width) for v in range(VECTORS)]
+    shift = [
+        emit.load(emit.address(bias, offset, emit.vector), builder.select(given, mask, nothing))
+        for mask, offset in zip(masks, offsets, strict=True)
+    ]
+    with builder.if_else(more) as (adding, fresh):
+        with adding:
+            _emit_rows(emit, sums, out, out_row, count, masks, scale, None)
+        with fresh:
+            _emit_rows(emit, sums, out, out_row, count, masks, scale, shift)
+
+
+def _emit_rows(emit: _Emit, sums, out, out_row, count, masks, scale, shift: list | None) -> None:
+    """Store every row: on top of `shift`, or, without one, of what is there."""
+    builder = emit.builder
+    nothing = ir.Constant(emit.mask, [0] * emit.width)
     for row in range(len(sums) // VECTORS):
         number = ir.Constant(INT64, row)
-        with builder.if_then(builder.icmp_signed("<", number, count)):
-            start = builder.mul(number, out_row)
-            for v in range(VECTORS):
-                offset = builder.add(start, ir.Constant(INT64, v * emit.width))
-                place = emit.address(out, offset, emit.vector)
-                if adds:
-                    value = emit.fma(sums[row * VECTORS + v], scale, emit.load(place, masks[v]))
-                elif bias is not None:
-                    here = emit.address(bias, ir.Constant(INT64, v * emit.width), emit.vector)
-                    value = emit.fma(sums[row * VECTORS + v], scale, emit.load(here, masks[v]))
-                else:
-                    value = builder.fmul(sums[row * VECTORS + v], scale)
-                emit.store(value, place, masks[v])
+        inside = builder.icmp_signed("<", number, count)
+        start = builder.mul(number, out_row)
+        for v in range(VECTORS):
+            offset = builder.add(start, ir.Constant(INT64, v * emit.width))
+            place = emit.address(out, offset, emit.vector)
+            writes = builder.select(inside, masks[v], nothing)
+            base = emit.load(place, writes) if shift is None else shift[v]
+            emit.store(emit.fma(sums[row * VECTORS + v], scale, base), place, writes)

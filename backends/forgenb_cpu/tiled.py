@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import types
 
+from .blas import FIELDS
 from .blocks import INTRINSICS, room_of
 from .compile import TYPES, Compiled, build
 from .tile import panel_width, row_counts, tile
@@ -88,11 +89,11 @@ def units(batch: int, m: int, n: int, real: str) -> int:
 
 
 @functools.cache
-def tiled_launcher(real: str, fields: tuple[str, ...]) -> Compiled:
-    """The launcher of tiled products; `fields` are the slots of a product's argument block."""
+def tiled_launcher(real: str) -> Compiled:
+    """The launcher of tiled products for float32 or float64; it reads the argument block of `blas`."""
     size, width = 8 if real == "float64" else 4, panel_width(real)
     loads = []
-    for slot, name in enumerate(fields):
+    for slot, name in enumerate(FIELDS):
         kind = "float64" if name in ("alpha", "beta") else "int64"
         value = f"load(args, {slot}, {kind})"
         loads.append(f"    {name} = {real}({value})" if kind == "float64" else f"    {name} = {value}")
