@@ -223,7 +223,7 @@ class Tensor:
         if value is None:
             self.node.grads.pop(self.index, None)
             return
-        if not isinstance(value, Tensor):
+        if not hasattr(value, "backend"):
             found = type(value).__name__
             raise ArgumentError(f"a gradient must be a tensor or None, got {found}: make one with fnb.tensor")
         if (value.shape, value.dtype, value.backend) != (self.shape, self.dtype, self.backend):
@@ -280,26 +280,6 @@ class Tensor:
             raise ArgumentError(f"the truth of a tensor of shape {self.shape} is ambiguous: it needs one element")
         return bool(self.item())
 
-    def __copy__(self) -> Tensor:
-        return self.__deepcopy__({})
-
-    def __deepcopy__(self, memo) -> Tensor:
-        made = _restored(*self.__reduce__()[1])
-        if self.grad is not None:
-            made.grad = self.grad.__deepcopy__(memo)
-        memo[id(self)] = made
-        return made
-
-    def __reduce__(self):
-        """Copies and pickles hold the elements, the name and whether a gradient is wanted; pickles no gradient."""
-        if self.node is not None and not self.node.leaf:
-            raise TapeError(f"the result of {self.node.name} cannot be copied or pickled with its graph: use detach()")
-        about = self.dtype.name, self.backend.name, self.name, self.requires_grad, getattr(self, "decay", None)
-        return _restored, (type(self), self.numpy().copy(), *about)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec else str(self)
-
     def __repr__(self) -> str:
         body = np.array2string(self.numpy(), separator=", ", prefix="tensor(")
         tracked = ", requires_grad=True" if self.node is not None and self.node.leaf else ""
@@ -322,17 +302,6 @@ class Parameter(Tensor):
         self.decay = self.ndim >= 2 if decay is None else decay
         self.name = data.name
         self.requires_grad = True
-
-
-def _restored(kind: type, array: np.ndarray, dtype: str, backend: str, name, tracked: bool, decay) -> Tensor:
-    """The tensor that `Tensor.__reduce__` described."""
-    from .creation import tensor
-
-    made = tensor(array, dtype, name=name, backend=backend)
-    if kind is Parameter:
-        made = Parameter(made, decay)
-    made.requires_grad = tracked
-    return made
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
