@@ -1,7 +1,7 @@
 """forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on."""
 
 from . import data, errors, models, nn, ops, optim, random, train
-from .backend import backends, compiled, stats, use
+from .backend import backends, compiled, stats, trace, use
 from .functional import custom_op, grad, value_and_grad
 from .gradcheck import gradcheck
 from .random import seed
@@ -33,6 +33,7 @@ __all__ = [
     "seed",
     "stats",
     "tensor",
+    "trace",
     "train",
     "use",
     "value_and_grad",

@@ -7,7 +7,8 @@ from ..kernel import declare
 from .interface import API, Backend
 from .registry import backends, compiled, get_backend, refresh, use
 from .seam import Stats, stats
+from .tracing import trace
 
-__all__ = ["API", "Backend", "Stats", "backends", "compiled", "get_backend", "refresh", "stats", "use"]
+__all__ = ["API", "Backend", "Stats", "backends", "compiled", "get_backend", "refresh", "stats", "trace", "use"]
 
 declare._BACKENDS[:] = [get_backend]
