@@ -61,7 +61,7 @@ class Space:
             If any element lies outside the block.
         """
         if 0 in shape:
-            return np.empty(shape, dtype)
+            return np.empty(shape, dtype)  # an empty operand may have no block at all
         place = bisect.bisect_right(self._addresses, address) - 1
         memory = self._blocks[self._addresses[place]]() if place >= 0 else None
         if memory is None:
@@ -71,6 +71,8 @@ class Space:
 
 def cut(memory: Memory, start: int, dtype: np.dtype, shape: tuple, strides: tuple) -> np.ndarray:
     """A view of `memory` from byte `start`, after a check of both its ends."""
+    if 0 in shape:
+        return np.empty(shape, dtype)
     steps = tuple(s * dtype.itemsize for s in strides)
     reach = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
     low = start + sum(r for r in reach if r < 0)
