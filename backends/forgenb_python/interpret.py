@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
+from typing import cast
 
 import numpy as np
 
@@ -45,10 +46,11 @@ def interpreted(kernel: Kernel, real: str, storage: tuple[str, ...], text: str) 
     dtypes = tuple(FIXED.get(operand.kind, dtype) for operand in kernel.operands)
     stored = tuple(map(np.dtype, storage)) if storage else dtypes
     name = "-".join([kernel.name, real, *storage])
-    return Interpreted(kernel, bind(kernel.body, words_for(dtype), dtype), dtype, dtypes, stored, name, name, text)
+    body = bind(cast(FunctionType, kernel.body), words_for(dtype), dtype)
+    return Interpreted(kernel, body, dtype, dtypes, stored, name, name, text)
 
 
-def words_for(dtype: np.dtype) -> dict[str, Callable]:
+def words_for(dtype: np.dtype) -> dict[str, object]:
     """The plain meaning of each primitive, giving `dtype` where it must (float64 for kernels on integers).
 
     Each is wrapped so that binding does not take it for a helper of the body and clones it.

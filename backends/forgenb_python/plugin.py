@@ -13,7 +13,7 @@ from forgenb.kernel.product import product_block, product_kernel
 
 from .interpret import Interpreted, interpreted, run
 from .memory import Memory, Space, cut
-from .trace import Recorder, Table
+from .trace import Recorder
 
 
 class PythonBackend:
@@ -33,31 +33,39 @@ class PythonBackend:
         self._recorders: list[Recorder] = []
 
     def allocate(self, nbytes: int) -> Memory:
+        """A block of NaN bytes."""
         return self._space.allocate(nbytes)
 
     def upload(self, memory: Memory, array: np.ndarray) -> None:
+        """Copy a host array into the start of a block."""
         cut(memory, 0, array.dtype, (array.size,), (1,))[...] = array.ravel()
 
     def view(self, memory: Memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
+        """The elements themselves; outside the block is an error."""
         return cut(memory, offset * dtype.itemsize, dtype, shape, strides)
 
     def compile(self, kernel: Kernel, real: str, storage: tuple[str, ...]) -> Interpreted:
+        """Bind the body; nothing is compiled."""
         key = (kernel, real, storage)
         if key not in self._made:
             self._made[key] = interpreted(kernel, real, storage, self.source(kernel, real))
         return self._made[key]
 
     def compiled(self) -> list[Interpreted]:
+        """What was bound so far."""
         return list(self._made.values())
 
     def source(self, kernel: Kernel, real: str) -> str:
+        """The body as its author wrote it: that is what runs."""
         return inspect.getsource(kernel.body)
 
     def launch(self, launcher: Interpreted, extent: int, chunk: int, block: bytes) -> None:
+        """Run elements or rows one after the other; the chunk does not matter."""
         recorders = [recorder for recorder in self._recorders if recorder.wants(launcher.kernel.name)]
         run(self._space, launcher, extent, block, recorders[-1].call if recorders else _plain)
 
     def gemm(self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple):
+        """Run the reference product."""
         rows, block = product_block(real, shape, flags, scales, places, steps, batch)
         self.launch(self.compile(product_kernel, real, ()), rows, rows, block)
 
@@ -65,6 +73,7 @@ class PythonBackend:
         """Launches have finished when they return."""
 
     def report(self) -> dict[str, object]:
+        """What ``forgenb doctor`` says."""
         return {"threads": self.threads, "products": "interpreted"}
 
     @contextlib.contextmanager

@@ -139,9 +139,9 @@ class Recorder:
             raise ArgumentError(f"trace of {kernel}: it ran with {self.rows} rows, there is no row {self.table.row}")
         ran = ", ".join(dict.fromkeys(self.names)) or "none"
         raise BackendError(
-            f"trace of {kernel}: the python backend launched it {found} times here, asked was launch {self.launch}. It ran "
-            f"these kernels: {ran}. What it should trace must live there: create it under fnb.use('python') or move "
-            "it with .to('python')"
+            f"trace of {kernel}: the python backend launched it {found} times here, asked was launch {self.launch}. "
+            f"It ran these kernels: {ran}. What it should trace must live there: create it under "
+            "fnb.use('python') or move it with .to('python')"
         )
 
 

@@ -166,8 +166,9 @@ def _slots_one_by_one() -> Iterator[Slot]:
 
 
 def _slot(entry, distribution) -> Slot:
-    owner = (distribution.name, distribution.version) if distribution else ("an unknown distribution", "")
-    return Slot(entry.name, *owner, entry.value)
+    if distribution is None:
+        return Slot(entry.name, "an unknown distribution", "", entry.value)
+    return Slot(entry.name, distribution.name, distribution.version, entry.value)
 
 
 def cuda_supplier() -> str:

@@ -25,11 +25,11 @@ CHUNK = 16384
 _FIXED = {"int": INT64, "bool": BOOL, "uint": np.dtype("uint32")}
 
 
-def as_tensor(value, like: Tensor | None = None) -> Tensor:
-    """`value` as a tensor; a Python scalar takes the dtype and backend of `like` (weak promotion)."""
+def as_tensor(value, like=None) -> Tensor:
+    """`value` as a tensor, beside `like` where that is one; a Python scalar takes its dtype too (weak promotion)."""
     if isinstance(value, Tensor):
         return value
-    if like is None:
+    if not isinstance(like, Tensor):
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
         kind = np.asarray(value).dtype.kind
@@ -37,6 +37,12 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
         return from_array(np.asarray(value, dtype), like.backend)
     return tensor(value, backend=like.backend.name)
+
+
+def together(*values) -> tuple[Tensor, ...]:
+    """All of `values` as tensors; those that are none yet go to the backend of the first that is."""
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    return tuple(as_tensor(v, like) for v in values)
 
 
 def pair(x, y) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, run_rows, same_backend, widened
+from .apply import as_tensor, copied, run_rows, same_backend, together, widened
 from .ids import checked_ids
 from .reduction import sum_to
 from .table import op
@@ -62,10 +62,9 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     from .indexing import take
     from .scatter import scatter_add
 
-    wte = as_tensor(wte)
     if wpe is None:
         return take(wte, ids)
-    wpe = as_tensor(wpe)
+    wte, wpe = (as_tensor(t, ids) for t in (wte, wpe)) if isinstance(ids, Tensor) else together(wte, wpe)
     same_backend("embedding", (wte, wpe))
     ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     _check(ids, wte, wpe, pos)
