@@ -1,4 +1,8 @@
-"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS."""
+"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS.
+
+Imports the other modules of this plug-in and `forgenb.errors`. No op is named here, and no result depends on how
+many threads there are.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import atexit
 import ctypes
 import inspect
 import os
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +20,7 @@ from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, on
 from .compile import Compiled, compile_kernel, compiled
 from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
+from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
@@ -32,7 +38,7 @@ class CpuBackend:
         load_blas()
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
-        self._calls: dict[int, object] = {}
+        self._calls: dict[int, Any] = {}
         os.register_at_fork(after_in_child=self._forget_pool)
         atexit.register(self._close)
 
@@ -47,6 +53,9 @@ class CpuBackend:
             raise ArgumentError(f"threads must be at least 1, got {number}")
         self._close()
         self._threads = int(number)
+
+    def __repr__(self) -> str:
+        return f"<backend cpu, threads={self._threads}>"
 
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)
@@ -76,20 +85,35 @@ class CpuBackend:
             call = self._calls[launcher.address] = CALL(launcher.address)
         call(0, extent, block)
 
-    def gemm(self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple):
+    def gemm(self, *arguments) -> None:
+        launcher, extent, chunk, values, packer = self.gemm_launch(*arguments)
+        with one_thread():
+            self.launch(launcher, extent, chunk, packer.pack(*values))
+
+    def gemm_launch(
+        self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple
+    ) -> tuple:
+        """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer)."""
         m, n, k = shape
         outer, inner = batch
         blocks, width, by_rows = split(outer * inner, m, n)
         units = blocks * outer * inner
         a, b, out, bias = places
-        leading, strides = steps
-        block = PACK.pack(
-            *shape, a, b, out, bias, scales[0], 1.0 if bias else scales[1], *leading, *flags, inner, *strides, blocks, width,
-            by_rows, blas_function(real),
-        )  # fmt: skip
+        beta = 1.0 if bias else scales[1]
+        values = [m, n, k, a, b, out, bias, scales[0], beta, *steps[0], *flags, inner, *steps[1]]
+        values += [blocks, width, by_rows, blas_function(real)]
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
-        with one_thread():
-            self.launch(gemm_launcher(real), units, units if serial else max(1, units // 16), block)
+        return gemm_launcher(real), units, units if serial else max(1, units // 16), values, PACK
+
+    def replay(self, rows: list) -> Replay:
+        """A program of launches that one call runs; see `Replay`."""
+        return Replay(rows, self)
+
+    def replay_table(self, table: int, count: int) -> None:
+        """Run a table of launches, on this thread alone where the pool is taken or there is nothing to share."""
+        loop = replay_function()
+        if self._threads < 2 or not self._ready_pool().replay(loop, table, count):
+            loop(0, table, count, 1)
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""

@@ -7,6 +7,9 @@ operating system has not scheduled. Chunk bounds do not depend on who runs them,
 A worker spins for a moment after its last chunk, then sleeps on a Python lock until a job wakes it.
 A second Python thread that launches meanwhile runs its chunks alone. A forked child starts without
 workers and makes its own. The threads start at the first launch that is worth splitting.
+
+Imports Numba, `atomic` and `compile`. It knows launchers as addresses; nothing here may wait for a thread that has
+not begun.
 """
 
 from __future__ import annotations
@@ -53,23 +56,31 @@ def launch(job, seen, spins):
     return seen
 """
 
+OPEN = """\
+{0}atomic_store(job, FUNCTION, function)
+{0}atomic_store(job, EXTENT, extent)
+{0}atomic_store(job, CHUNK, chunk)
+{0}atomic_store(job, ARGS, args)
+{0}atomic_store(job, NEXT, int64(0))
+{0}atomic_store(job, OPEN, int64(1))
+{0}atomic_add(job, GENERATION, int64(1))
+"""
+
+FINISH = """\
+{0}atomic_store(job, OPEN, int64(0))
+{0}quiet = int64(0)
+{0}while atomic_load(job, INSIDE):
+{0}    quiet += 1
+{0}    pause()
+{0}    if quiet > SPINS:
+{0}        call_plain(atomic_load(job, YIELD))
+"""
+
 RUN = f"""\
 def launch(job, function, extent, chunk, args):
-    atomic_store(job, FUNCTION, function)
-    atomic_store(job, EXTENT, extent)
-    atomic_store(job, CHUNK, chunk)
-    atomic_store(job, ARGS, args)
-    atomic_store(job, NEXT, int64(0))
-    atomic_store(job, OPEN, int64(1))
-    atomic_add(job, GENERATION, int64(1))
+{OPEN.format(" " * 4)}
 {CLAIM.format(" " * 4)}
-    atomic_store(job, OPEN, int64(0))
-    quiet = int64(0)
-    while atomic_load(job, INSIDE):
-        quiet += 1
-        pause()
-        if quiet > SPINS:
-            call_plain(atomic_load(job, YIELD))
+{FINISH.format(" " * 4)}
 """
 
 LOOPS = {"SPINS": SPINS, **INTRINSICS} | {n: v * SPACING for n, v in SLOT.items()}
@@ -87,13 +98,20 @@ class Pool:
         self._run = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 4, ctypes.c_char_p)(run.address)
         self._state = np.zeros(len(SLOT) * SPACING, np.int64)
         self._job = self._state.ctypes.data
-        self._state[SLOT["YIELD"] * SPACING] = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
+        self._state[SLOT["YIELD"] * SPACING] = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value or 0
         self._busy = threading.Lock()
         self._sleeping: list[threading.Semaphore] = []
         self._workers: list[threading.Thread] = []
 
     def run(self, function: int, extent: int, chunk: int, args: bytes) -> bool:
         """Run all chunks of a launch; False, and nothing done, where another thread has the pool."""
+        return self._with_workers(self._run, function, extent, chunk, args)
+
+    def replay(self, loop, table: int, count: int) -> bool:
+        """Run a table of launches by the compiled `loop`; False where another thread has the pool."""
+        return self._with_workers(loop, table, count, self.threads)
+
+    def _with_workers(self, function, *arguments) -> bool:
         if not self._busy.acquire(blocking=False):
             return False
         try:
@@ -101,7 +119,7 @@ class Pool:
                 self._start()
             while self._sleeping:
                 self._sleeping.pop().release()
-            self._run(self._job, function, extent, chunk, args)
+            function(self._job, *arguments)
         finally:
             self._busy.release()
         return True

@@ -3,6 +3,8 @@
 A bound body is a clone of the author's code object that keeps its file and line numbers: a debugger stops
 on the author's lines, coverage counts them and a traceback shows them. Only two things differ from the
 source: float literals have the kernel's dtype, and so has what `real`, `infinity` and their like return.
+
+Imports NumPy and `forgenb.kernel`; nothing here may compile, or know what a kernel is for.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
-from typing import cast
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def interpreted(kernel: Kernel, real: str, storage: tuple[str, ...], text: str) 
     dtypes = tuple(FIXED.get(operand.kind, dtype) for operand in kernel.operands)
     stored = tuple(map(np.dtype, storage)) if storage else dtypes
     name = "-".join([kernel.name, real, *storage])
-    body = bind(cast(FunctionType, kernel.body), words_for(dtype), dtype)
+    body = bind(kernel.body, words_for(dtype), dtype)
     return Interpreted(kernel, body, dtype, dtypes, stored, name, name, text)
 
 

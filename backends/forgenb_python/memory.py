@@ -3,6 +3,8 @@
 Addresses are made up: they only name a place in a block. An array is cut out of its block with a check of
 both ends, so that a wrong offset, stride or length is an error here and not a silent read of something
 else. Between blocks lies a gap that belongs to none, and a new block holds NaN until it is written.
+
+Imports NumPy only; kernels are not known here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The python backend: what `forgenb.backend` asks of a plug-in, by interpretation."""
+"""The python backend: what `forgenb.backend` asks of a plug-in, by interpretation.
+
+Imports the other modules of this plug-in and `forgenb.kernel`. No op is named here.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 Python's own tracing says which instruction runs next. Those that store a local are looked up after they
 have run; `put` is seen as the call that it is, and ``array[i] = value`` is read back from the array.
+
+Imports the standard library's tools for code objects, `forgenb.errors` and the primitives. A trace only looks: it may
+change no value.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Finding plug-ins: what the entry points of the group ``forgenb.backends`` announce, without importing any.
 
 A fault in what one distribution announces stays in its own slot: nothing else notices it.
+
+Imports the standard library, `forgenb.errors` and the interface's number. A plug-in is imported in `Slot.load` only.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 A plug-in announces itself in the group ``forgenb.backends``. Listing imports none of them; a broken one
 is listed with its reason and raises it when it is chosen.
+
+Imports the standard library, `forgenb.errors` and `discovery`; a plug-in is imported when it is chosen, and none is
+named here but the default, and cuda in the list.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The door to a backend that can write down what a kernel does."""
+"""The door to a backend that can write down what a kernel does.
+
+Imports the registry and `forgenb.errors`; how a trace is made is the plug-in's business.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 A target with a library for products uses that; one without launches this kernel with the block that
 `product_block` packs. It is the reference that faster products are compared with.
+
+Imports the declarations, blocks and primitives beside it.
 """
 
 from __future__ import annotations

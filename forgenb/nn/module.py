@@ -1,4 +1,7 @@
-"""`Module`: a tree of parameters with one canonical order, which the optimiser and checkpoints share."""
+"""`Module`: a tree of parameters with one canonical order, which the optimiser and checkpoints share.
+
+Imports tensors, errors and the copies of `forgenb.ops`; no layer and no file format.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from ..backend import get_backend
 from ..errors import ArgumentError, CheckpointError, ShapeError
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel
-from ..ops.methods import to
 from ..tape import no_grad
 from ..tensor import Parameter, Tensor, from_array
 
@@ -186,7 +188,7 @@ def check_state(wanted: Mapping[str, tuple], state: Mapping[str, np.ndarray]) ->
 def move(parameter: Parameter, backend: str) -> None:
     """Give a parameter, and its gradient, memory on `backend`; a graph that it is in cannot be swept any more."""
     with no_grad():
-        made = to(parameter, backend)
+        made = parameter.to(backend)
         grad = parameter.grad
         if made is parameter:
             return
@@ -194,7 +196,7 @@ def move(parameter: Parameter, backend: str) -> None:
         parameter.backend = made.backend
         if parameter.node is not None:
             parameter.node.specs = ((parameter.shape, parameter.dtype, parameter.backend),)
-            parameter.grad = None if grad is None else to(grad, backend)
+            parameter.grad = None if grad is None else grad.to(backend)
 
 
 def overwrite(target: Tensor, values: np.ndarray) -> None:

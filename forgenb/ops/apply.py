@@ -2,6 +2,8 @@
 
 Ops call these functions and nothing below them. `run_map` launches a scalar function over broadcast
 operands of any strides; `run_rows` launches a row program on contiguous operands.
+
+Imports the seam, kernels, tensors and the copy kernel; no rule of a gradient belongs here.
 """
 
 from __future__ import annotations
@@ -159,7 +161,12 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     compute = compute_dtype(dtype)
     storage = tuple([NAMES[t.dtype] for t in operands])
     in_place = straight and _stored_as_used(kernel, compute, storage)
-    block: list = [*scalars, len(dims), dims[-1] if in_place else PANEL, *dims]
+    limit = dims[-1] if in_place else PANEL
+    recorder = seam.RECORDER.get()
+    if recorder is not None:
+        recorder.map(kernel, NAMES[compute], storage, shape, scalars, limit, dims, operands, strides)
+        return into[0] if len(into) == 1 else into
+    block: list = [*scalars, len(dims), limit, *dims]
     for operand, steps in zip(operands, strides, strict=True):
         block.append(operand.memory.address + operand.offset * operand.dtype.itemsize)
         block += steps
@@ -218,13 +225,15 @@ def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (),
             )
         if dtype is None and operand.kind == "real":
             dtype = t.dtype
-    first = operands[0]
-    packed = row_block(kernel).pack(
-        *sizes, *scalars, *[t.memory.address + t.offset * t.dtype.itemsize for t in operands]
-    )
     cost = work or max(1, count(sizes[1:]))
-    real = NAMES[dtype or DEFAULT]
-    seam.launch(first.backend, kernel, real, (), sizes[0], max(1, CHUNK // cost), packed)
+    real, chunk = NAMES[dtype or DEFAULT], max(1, CHUNK // cost)
+    recorder = seam.RECORDER.get()
+    if recorder is not None:
+        recorder.rows(kernel, real, sizes, scalars, chunk, operands)
+        return
+    addresses = [t.memory.address + t.offset * t.dtype.itemsize for t in operands]
+    packed = row_block(kernel).pack(*sizes, *scalars, *addresses)
+    seam.launch(operands[0].backend, kernel, real, (), sizes[0], chunk, packed)
 
 
 def contiguous(x: Tensor) -> Tensor:

@@ -2,6 +2,9 @@
 
 An operand whose last two axes are transposed in memory is passed as a flag, and a batch as strides, so views of a
 packed projection multiply without being copied.
+
+Imports what every family of ops does (see `forgenb.ops`) and the seam. How a product is cut or computed is the
+backend's, not decided here.
 """
 
 from __future__ import annotations
@@ -221,6 +224,10 @@ def _launch(out: Tensor, a: Tensor, b: Tensor, bias, trans_a, trans_b, alpha, sh
     _, out_outer, out_inner = _batch(out, batch)
     ldo = out.strides[-2] if out.shape[-2] > 1 else max(out.shape[-1], 1)
     steps = (lda, ldb, ldo), (a_outer, a_inner, b_outer, b_inner, out_outer, out_inner)
-    places = a.address, b.address, out.address, bias.address if bias is not None else 0
     sizes = (count(batch[:-1]), batch[-1]) if batch else (1, 1)
+    recorder = seam.RECORDER.get()
+    if recorder is not None:
+        recorder.product(NAMES[real], shape, (trans_a, trans_b), (alpha, 0.0), (a, b, out, bias), steps, sizes)
+        return
+    places = a.address, b.address, out.address, bias.address if bias is not None else 0
     seam.gemm(out.backend, NAMES[real], shape, (trans_a, trans_b), (alpha, 0.0), places, steps, sizes)

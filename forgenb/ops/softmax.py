@@ -1,4 +1,8 @@
-"""Softmax over the last axis, with an optional causal mask, and its gradient."""
+"""Softmax over the last axis, with an optional causal mask, and its gradient.
+
+Imports what every family of ops does (see `forgenb.ops`); masks other than the causal one are added to `x` by the
+caller.
+"""
 
 from __future__ import annotations
 
@@ -68,6 +72,7 @@ def _samples(rng: np.random.Generator):
         yield (rng.uniform(-2, 2, shape),), {}
     yield (rng.uniform(-2, 2, (5, 5)),), {"causal": True}
     yield (rng.uniform(-2, 2, (2, 2, 4)),), {"causal": True, "off": 2}
+    yield (rng.uniform(-2, 2, (2, 70)),), {"causal": True}
 
 
 def softmax_reference(x, causal=False, off=0):

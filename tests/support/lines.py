@@ -1,9 +1,9 @@
 """Which lines of the kernels' bodies and their helpers ran, counted by Python's own tracing."""
 
 import ast
+import inspect
 import sys
 import textwrap
-import inspect
 from types import FunctionType
 
 from forgenb.kernel.binding import global_names
