@@ -16,7 +16,7 @@ import numpy as np
 
 from forgenb.errors import ArgumentError
 
-from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, one_thread, split
+from .blas import PACK, blas_function, blas_report, cut, gemm_launcher, load_blas, one_thread
 from .compile import Compiled, compile_kernel, compiled
 from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
@@ -96,7 +96,7 @@ class CpuBackend:
         """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer)."""
         m, n, k = shape
         outer, inner = batch
-        blocks, width, by_rows = split(outer * inner, m, n)
+        blocks, width, by_rows = cut(outer * inner, m, n)
         units = blocks * outer * inner
         a, b, out, bias = places
         beta = 1.0 if bias else scales[1]
