@@ -128,6 +128,7 @@ def cross_entropy_grad(logits, targets, lse, dout) -> Tensor:
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
+    logits = as_tensor(logits, targets) if isinstance(targets, Tensor) else logits
     logits, lse, dout = together(logits, lse, dout)
     refuse_tracked("cross_entropy_grad", (logits, lse, dout))
     same_backend("cross_entropy_grad", (logits, lse, dout))

@@ -1,4 +1,4 @@
-"""What holds on every host backend alike: losses, replaced bodies, new ops, random numbers; and no plug-in knows an op."""
+"""What holds on every host backend alike: losses, replaced bodies, new ops, random numbers. No plug-in knows an op."""
 
 import builtins
 import io
