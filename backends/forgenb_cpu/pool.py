@@ -14,6 +14,7 @@ not begun.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 
@@ -115,10 +116,11 @@ class Pool:
         if not self._busy.acquire(blocking=False):
             return False
         try:
+            if self._closed:
+                return False
             while len(self._workers) < self.threads - 1:
                 self._start()
-            while self._sleeping:
-                self._sleeping.pop().release()
+            self._wake()
             function(self._job, *arguments)
         finally:
             self._busy.release()
@@ -126,22 +128,37 @@ class Pool:
 
     def _start(self) -> None:
         worker = threading.Thread(target=self._live, name="forgenb-cpu", daemon=True)
-        self._workers.append(worker)
-        worker.start()
+        try:
+            worker.start()
+        except RuntimeError:  # the system gives no more threads, or the interpreter is about to end
+            self.threads = len(self._workers) + 1
+        else:
+            self._workers.append(worker)
+
+    def _wake(self) -> None:
+        while self._sleeping:
+            with contextlib.suppress(IndexError):
+                self._sleeping.pop().release()
 
     def _live(self) -> None:
         seen, awake = 0, threading.Semaphore(0)
-        while not self._state[SLOT["STOP"] * SPACING]:
+        while not self._closed:
             seen = self._work(self._job, seen, SPINS + YIELDS)
             self._sleeping.append(awake)
             awake.acquire()
 
+    @property
+    def _closed(self) -> bool:
+        return bool(self._state[SLOT["STOP"] * SPACING])
+
     def close(self) -> None:
-        """Stop and join the workers."""
+        """Stop and join the workers, after the launch that runs now; later launches are not taken."""
+        running = self._busy.acquire(timeout=1)
         self._state[SLOT["STOP"] * SPACING] = 1
+        if running:
+            self._busy.release()
         for worker in self._workers:
             while worker.is_alive():
-                while self._sleeping:
-                    self._sleeping.pop().release()
+                self._wake()
                 worker.join(0.001)
         self._workers.clear()

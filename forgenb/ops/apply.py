@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backend import seam
+from ..creation import tensor
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array, tensor
+from ..tensor import Tensor, contiguous_strides, count, empty, from_array
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
@@ -34,10 +35,14 @@ def as_tensor(value, like=None) -> Tensor:
     if not isinstance(like, Tensor):
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = np.asarray(value).dtype.kind
+        kind = _kind(value)
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
-        return from_array(np.asarray(value, dtype), like.backend)
+        try:
+            return from_array(np.asarray(value, dtype), like.backend)
+        except (OverflowError, TypeError):
+            kind = type(value).__name__
+            raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None
     return tensor(value, backend=like.backend.name)
 
 
@@ -45,6 +50,11 @@ def together(*values) -> tuple[Tensor, ...]:
     """All of `values` as tensors; those that are none yet go to the backend of the first that is."""
     like = next((v for v in values if isinstance(v, Tensor)), None)
     return tuple(as_tensor(v, like) for v in values)
+
+
+def _kind(number: object) -> str:
+    """NumPy's letter for the kind of a Python number; an int is one however large."""
+    return "i" if type(number) is int else np.asarray(number).dtype.kind
 
 
 def pair(x, y) -> tuple[Tensor, Tensor]:
@@ -76,6 +86,20 @@ def same_backend(name: str, tensors) -> None:
                 f"{name} got tensors of backends {first.name!r} and {other.backend.name!r}: move one with "
                 f".to({first.name!r})"
             )
+
+
+def refuse_shared(name: str, place: Tensor) -> None:
+    """Refuse to write into a broadcast view.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the op.
+    """
+    if any(step == 0 and extent > 1 for step, extent in zip(place.strides, place.shape, strict=True)):
+        raise ArgumentError(
+            f"{name} into a broadcast view of shape {place.shape}: elements share memory, write a copy()"
+        )
 
 
 @lru_cache(maxsize=4096)

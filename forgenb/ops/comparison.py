@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..creation import tensor
 from ..dtypes import BOOL
 from ..kernel import map_kernel
 from ..kernel.primitives import select
 from ..tape import record
-from ..tensor import Tensor, tensor
+from ..tensor import Tensor
 from .apply import as_tensor, copied, pair, run_map
 from .pointwise import as_floats
 from .reduction import sum_to

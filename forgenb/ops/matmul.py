@@ -16,7 +16,7 @@ from ..dtypes import FLOAT16, NAMES, result_dtype
 from ..errors import DTypeError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, count, empty
-from .apply import copied, pair, row_major, same_backend
+from .apply import as_tensor, copied, pair, row_major, same_backend
 from .reduction import sum_to
 from .table import op
 
@@ -80,6 +80,7 @@ def matmul(
         If an operand is not a float tensor.
     """
     a, b = pair(a, b)
+    bias = None if bias is None else as_tensor(bias, a)
     _check_dtypes(a, b, bias)
     if b_rows is not None:
         from .indexing import getitem

@@ -3,6 +3,7 @@
 import importlib.metadata
 import subprocess
 import sys
+import threading
 
 import pytest
 from support.distributions import announce, plugin
@@ -142,6 +143,31 @@ def test_the_cause_is_chained_each_time(site):
         with pytest.raises(BackendBroken, match="strange") as caught:
             fnb.backend.get_backend("strange")
         assert isinstance(caught.value.__cause__, RuntimeError)
+
+
+def test_threads_that_ask_at_once_get_one_object(site):
+    announce(site, "stranger", {"strange": "strange_module"})
+    slow = (
+        "API = 1\ndef available(): return None\ndef create():\n    import time; time.sleep(0.05)\n    return object()"
+    )
+    plugin(site, "strange_module", slow)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(fnb.backend.get_backend("strange"))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(set(map(id, found))) == 1
+
+
+def test_a_choice_is_that_of_its_thread():
+    found = []
+    with fnb.use("python"):
+        thread = threading.Thread(target=lambda: found.append(fnb.tensor(1.0).backend.name))
+        thread.start()
+        thread.join()
+    assert found == ["cpu"]
 
 
 def test_a_broken_plugin_is_not_imported_twice(site, monkeypatch):

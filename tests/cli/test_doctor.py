@@ -112,4 +112,4 @@ def test_a_backend_that_cannot_be_used_is_a_problem(monkeypatch):
     monkeypatch.setenv("FORGENB_BACKEND", "cup")
     found = diagnose()
     assert found["threads"] is None
-    assert "there is no backend 'cup'" in found["problems"][0]["problem"]
+    assert "FORGENB_BACKEND='cup' names no backend" in found["problems"][0]["problem"]

@@ -225,11 +225,12 @@ def test_the_same_step_twice_gives_the_same_bits():
 
 
 def test_source_and_launchers_can_be_looked_at():
-    fnb.ops.gelu(fnb.tensor([1.0]))
+    x = fnb.tensor([1.0])
+    fnb.ops.gelu(x)
     assert "def gelu_kernel(x):" in GELU.gelu_kernel.source("python")
-    made = [launcher for launcher in fnb.compiled() if launcher.name == "gelu_kernel-float32-float32-float32"]
-    assert len(made) == 1
-    assert made[0].text == GELU.gelu_kernel.source("python")
+    (made,) = [m for m in x.backend.compiled() if m.name == "gelu_kernel-float32-float32-float32"]
+    assert made.text == GELU.gelu_kernel.source("python")
+    assert made in fnb.compiled()
 
 
 def test_a_launch_goes_through_the_seam():
