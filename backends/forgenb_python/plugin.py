@@ -60,7 +60,10 @@ class PythonBackend:
 
     def source(self, kernel: Kernel, real: str) -> str:
         """The body as its author wrote it: that is what runs."""
-        return inspect.getsource(kernel.body)
+        try:
+            return inspect.getsource(kernel.body)
+        except OSError:
+            return f"# {kernel.name} was not written in a file that can be read\n"
 
     def launch(self, launcher: Interpreted, extent: int, chunk: int, block: bytes) -> None:
         """Run elements or rows one after the other; the chunk does not matter."""

@@ -253,7 +253,10 @@ def _codes(body: FunctionType, seen: tuple = ()) -> Iterator[CodeType]:
 
 def _line_of_def(code: CodeType) -> int:
     """The line of the ``def``, below the decorators."""
-    lines, first = inspect.getsourcelines(code)
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except OSError:
+        return code.co_firstlineno
     return next((n for n, text in enumerate(lines, first) if text.lstrip().startswith("def ")), first)
 
 

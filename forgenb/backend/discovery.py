@@ -39,7 +39,7 @@ class Slot:
         What its ``create()`` gave.
     reason : str
         Why it cannot be used; empty where nothing is known against it.
-    cause : Exception or None
+    cause : BaseException or None
         What was raised meanwhile.
     faulty : bool
         Whether the reason lies in the plug-in's code, not in the machine.
@@ -51,7 +51,7 @@ class Slot:
     target: str
     backend: Any = None
     reason: str = ""
-    cause: Exception | None = None
+    cause: BaseException | None = None
     faulty: bool = False
 
     @property
@@ -91,7 +91,7 @@ class Slot:
                 self.reason = f"{self.origin} is not available here: {unavailable}"
                 return
             self.backend = module.create()
-        except Exception as cause:
+        except (Exception, SystemExit) as cause:
             self.cause, self.faulty = cause, True
             self.reason = (
                 f"{self.origin} cannot be loaded: {type(cause).__name__}: {cause}. Mend, update or uninstall "

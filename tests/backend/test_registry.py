@@ -17,6 +17,8 @@ from forgenb.errors import ArgumentError, BackendBroken, BackendError
 def slots(monkeypatch):
     """Slots of the test's own, which start without any loaded backend."""
     monkeypatch.setattr(registry, "_SLOTS", {})
+    for name in ("FORGENB_BACKEND", "FORGENB_DISABLE_PLUGINS"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -116,6 +118,7 @@ BROKEN = {
     "away": ("API = 1\ndef available(): return 'no card is plugged in'", "not available here: no card is plugged in"),
     "create": ("API = 1\ndef available(): return None\ndef create(): return 1 / 0", "ZeroDivisionError"),
     "lacking": ("API = 1", "AttributeError"),
+    "leaving": ("raise SystemExit(3)", "SystemExit: 3"),
 }
 
 

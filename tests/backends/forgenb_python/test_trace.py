@@ -7,9 +7,9 @@ import pytest
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError, BackendBroken, BackendError
-from forgenb.kernel import row_kernel
+from forgenb.kernel import map_kernel, row_kernel
 from forgenb.kernel.primitives import accumulate, lanes, put, real
-from forgenb.ops.apply import run_rows
+from forgenb.ops.apply import run_map, run_rows
 
 
 def square(v):
@@ -115,6 +115,17 @@ def test_results_are_the_same_and_tracing_ends():
     with fnb.trace("sums_kernel", row=2):
         np.testing.assert_array_equal(launch(array).numpy(), plain)
     assert sys.gettrace() is before
+
+
+@pytest.mark.usefixtures("python")
+def test_a_body_that_no_file_holds_runs_and_is_traced():
+    scope = {}
+    exec("def typed_kernel(x):\n    y = x * 2.0\n    return y\n", scope)
+    kernel = map_kernel("x -> out")(scope["typed_kernel"])
+    with fnb.trace(kernel) as table:
+        assert run_map(kernel, (fnb.tensor([1.5]),)).tolist() == [3.0]
+    assert [(s.variable, s.value, s.line) for s in table] == [("x", 1.5, 1), ("y", 3.0, 2), ("return", 3.0, 3)]
+    assert "not written in a file" in kernel.source("python")
 
 
 @pytest.mark.usefixtures("python")
