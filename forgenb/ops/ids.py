@@ -25,11 +25,12 @@ def _inside(ids: np.ndarray, size: int) -> bool:
     return ids.size == 0 or int(ids.view(np.uint64).max()) < size
 
 
-def _elsewhere(name: str, ids: Tensor, backend, what: str) -> BackendError:
-    return BackendError(
-        f"{name} got {what}s on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them with "
-        f".to({backend.name!r})"
-    )
+def _check_place(name: str, ids: Tensor, backend, what: str) -> None:
+    if ids.backend is not backend:
+        raise BackendError(
+            f"{name} got {what}s on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them with "
+            f".to({backend.name!r})"
+        )
 
 
 def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
@@ -44,8 +45,8 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     IndexRangeError
         Naming the first id that is out of range.
     """
-    if isinstance(ids, Tensor) and ids.backend is not backend:
-        raise _elsewhere(name, ids, backend, what)
+    if isinstance(ids, Tensor):
+        _check_place(name, ids, backend, what)
     recorder = seam.RECORDER.get()
     if recorder is not None and isinstance(ids, Tensor):
         recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what))
@@ -85,8 +86,7 @@ def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.nd
 def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
     """`ids` (tensor, array or list) as a contiguous int64 tensor, see `wrapped_positions`."""
     if isinstance(ids, Tensor):
-        if ids.backend is not backend:
-            raise _elsewhere(name, ids, backend, "id")
+        _check_place(name, ids, backend, "id")
         host = ids.numpy()
         found = wrapped_positions(name, host, size, axis)
         return ids if found is host and ids.contiguous else from_array(found, backend)
