@@ -1,5 +1,6 @@
 """What holds on every host backend alike: losses, replaced bodies, new ops, random numbers. No plug-in knows an op."""
 
+import ast
 import builtins
 import io
 import re
@@ -150,11 +151,24 @@ LANGUAGE = {n for n, v in vars(primitives).items() if isinstance(v, primitives.P
 OWN = {"add": "the name of an LLVM instruction"}
 
 
+def own_names(text):
+    """Parameters, variables and functions inside functions: words of the file's own that refer to nothing outside."""
+    functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+    for function in functions:
+        for node in ast.walk(function):
+            if isinstance(node, ast.arg):
+                yield node.arg
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
+            elif isinstance(node, ast.FunctionDef) and node is not function:
+                yield node.name
+
+
 def words_of(text):
-    """(word, line) of all names and of the words in strings, but not of docstrings, comments and attributes."""
-    before = ""
+    """(word, line) of names and of words in strings; not of docstrings, comments, attributes and a file's own names."""
+    before, own = "", set(own_names(text))
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.NAME and before != ".":
+        if token.type == tokenize.NAME and before != "." and token.string not in own:
             yield token.string, token.start[0]
         elif token.type == tokenize.STRING and not token.string.lstrip("r").startswith('"""'):
             yield from ((word, token.start[0]) for word in re.findall(r"\w+", token.string))
@@ -176,3 +190,5 @@ def test_no_plugin_names_an_op_or_a_kernel():
 def test_the_look_for_names_finds_them():
     text = '"""gelu"""\nx.gelu  # gelu\nrules = {"gelu": 1}\ngelu(3)\n'
     assert [line for word, line in words_of(text) if word == "gelu"] == [3, 4]
+    assert [line for word, line in words_of("def gelu(x):\n    return x") if word == "gelu"] == [1]
+    assert [line for word, line in words_of("def f(take):\n    return take") if word == "take"] == []
