@@ -152,6 +152,6 @@ def _other_problems(found: dict) -> Iterator[tuple[str, str]]:
     if found["environment"].get("NUMBA_DISABLE_JIT", "0") != "0":
         yield "NUMBA_DISABLE_JIT is set, so nothing is compiled.", "unset it."
     for row in found["backends"]:
-        if row["state"].startswith("broken"):
+        if row["state"] == "broken":
             name, owner = row["name"], row["distribution"]
-            yield f"The backend {name!r} is {row['state']}", f"update or uninstall {owner}."
+            yield f"The backend {name!r} is broken: {row['reason']}", f"update or uninstall {owner}."

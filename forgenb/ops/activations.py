@@ -20,7 +20,7 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .comparison import maximum, minimum
-from .pointwise import as_float, with_cotangent
+from .pointwise import as_float, as_floats, with_cotangent
 from .table import SHAPES, op, unary
 
 
@@ -43,7 +43,7 @@ def tanh_grad(out, dout) -> Tensor:
     Backward, with the cotangent :math:`g`: :math:`-2\,out\,dout\,g` for `out`, :math:`(1 - out^2)\,g` for
     `dout`. Saves both.
     """
-    out, dout = as_float(out), as_float(dout)
+    out, dout = as_floats(out, dout)
 
     def backward(g):
         return out * dout * g * -2.0, tanh_grad(out, g)
@@ -84,7 +84,7 @@ def sigmoid_grad(out, dout) -> Tensor:
     Backward, with the cotangent :math:`g`: :math:`(1 - 2\,out)\,dout\,g` for `out`, :math:`out\,(1 - out)\,g`
     for `dout`. Saves both.
     """
-    out, dout = as_float(out), as_float(dout)
+    out, dout = as_floats(out, dout)
 
     def backward(g):
         return (1.0 - 2.0 * out) * dout * g, sigmoid_grad(out, g)
@@ -124,7 +124,7 @@ def relu_grad(out, dout) -> Tensor:
 
     Backward, with the cotangent :math:`g`: ``relu_grad(out, g)`` for `dout`. Saves `out`.
     """
-    out, dout = as_float(out), as_float(dout)
+    out, dout = as_floats(out, dout)
 
     def backward(g):
         return None, relu_grad(out, g)
@@ -182,7 +182,7 @@ def clip_grad(x, dout, low: float = -np.inf, high: float = np.inf) -> Tensor:
 
     Backward, with the cotangent :math:`g`: ``clip_grad(x, g, low, high)`` for `dout`. Saves `x`.
     """
-    x, dout = as_float(x), as_float(dout)
+    x, dout = as_floats(x, dout)
     bounds = (float(low), float(high))
 
     def backward(g):

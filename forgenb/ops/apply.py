@@ -28,11 +28,11 @@ CHUNK = 16384
 _FIXED = {"int": INT64, "bool": BOOL, "uint": np.dtype("uint32")}
 
 
-def as_tensor(value, like: Tensor | None = None) -> Tensor:
-    """`value` as a tensor; a Python scalar takes the dtype and backend of `like` (weak promotion)."""
+def as_tensor(value, like=None) -> Tensor:
+    """`value` as a tensor, beside `like` where that is one; a Python scalar takes its dtype too (weak promotion)."""
     if isinstance(value, Tensor):
         return value
-    if like is None:
+    if not isinstance(like, Tensor):
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
         kind = _kind(value)
@@ -44,6 +44,12 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
             kind = type(value).__name__
             raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None
     return tensor(value, backend=like.backend.name)
+
+
+def together(*values) -> tuple[Tensor, ...]:
+    """All of `values` as tensors; those that are none yet go to the backend of the first that is."""
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    return tuple(as_tensor(v, like) for v in values)
 
 
 def _kind(number: object) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, run_rows, widened
+from .apply import as_tensor, copied, run_rows, together, widened
 from .dropout import dropout
 from .matmul import product
 from .softmax import softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
@@ -129,6 +129,7 @@ def attention_grad(qkv, weights, dout, heads: int, p: float = 0.0, seed: int = 0
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
+    qkv, weights, dout = together(qkv, weights, dout)
     refuse_tracked("attention_grad", (qkv, weights, dout))
     _check(qkv, heads)
     packed, weights, dout, dtype = widened(qkv.detach()), widened(weights), widened(dout), qkv.dtype

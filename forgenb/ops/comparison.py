@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..creation import tensor
 from ..dtypes import BOOL
 from ..kernel import map_kernel
 from ..kernel.primitives import select
 from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, copied, pair, run_map
-from .pointwise import as_float
+from .pointwise import as_floats
 from .reduction import sum_to
 from .table import PAIRS, binary, op
 
@@ -123,7 +124,7 @@ def maximum_grad(x, y, dout) -> Tensor:
 
     Backward, with the cotangent :math:`g`: ``maximum_grad(x, y, g)`` for `dout`. Saves `x` and `y`.
     """
-    x, y, dout = as_float(x), as_float(y), as_float(dout)
+    x, y, dout = as_floats(x, y, dout)
 
     def backward(g):
         return None, None, sum_to(maximum_grad(x, y, g), dout.shape)
@@ -200,6 +201,8 @@ def where(condition, x, y) -> Tensor:
     ShapeError
         If the shapes do not broadcast.
     """
+    if isinstance(condition, Tensor) and not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        x = tensor(x, backend=condition.backend.name)
     x, y = pair(x, y)
     condition = as_tensor(condition, x)
     condition = condition if condition.dtype is BOOL else copied(condition, BOOL)

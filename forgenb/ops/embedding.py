@@ -68,11 +68,11 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     from .indexing import take
     from .scatter import scatter_add
 
-    wte = as_tensor(wte)
+    wte = as_tensor(wte, ids if isinstance(ids, Tensor) else wpe)
     ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     if wpe is None:
         return take(wte, ids)
-    wpe = as_tensor(wpe)
+    wpe = as_tensor(wpe, wte)
     same_backend("embedding", (wte, wpe))
     _check(ids, wte, wpe, pos)
     length, n = ids.shape[-1], wte.shape[1]

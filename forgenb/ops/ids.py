@@ -25,16 +25,28 @@ def _inside(ids: np.ndarray, size: int) -> bool:
     return ids.size == 0 or int(ids.view(np.uint64).max()) < size
 
 
+def _check_place(name: str, ids: Tensor, backend, what: str) -> None:
+    if ids.backend is not backend:
+        raise BackendError(
+            f"{name} got {what}s on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them with "
+            f".to({backend.name!r})"
+        )
+
+
 def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     """`ids` as a contiguous int64 tensor on `backend`, all of them in ``0 .. size - 1``.
 
     Raises
     ------
+    BackendError
+        If they are a tensor of another backend: nothing is copied in silence.
     DTypeError
         If they are not integers.
     IndexRangeError
         Naming the first id that is out of range.
     """
+    if isinstance(ids, Tensor):
+        _check_place(name, ids, backend, what)
     recorder = seam.RECORDER.get()
     if recorder is not None and isinstance(ids, Tensor):
         recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what))
@@ -43,7 +55,7 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     if not _inside(found, size):
         wrong = array[(found < 0) | (found >= size)].flat[0]
         raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
-    if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous and ids.backend is backend:
+    if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous:
         return ids.detach()
     return from_array(found, backend)
 
@@ -74,11 +86,7 @@ def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.nd
 def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
     """`ids` (tensor, array or list) as a contiguous int64 tensor, see `wrapped_positions`."""
     if isinstance(ids, Tensor):
-        if ids.backend is not backend:
-            raise BackendError(
-                f"{name} got ids on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them "
-                f"with .to({backend.name!r})"
-            )
+        _check_place(name, ids, backend, "id")
         host = ids.numpy()
         found = wrapped_positions(name, host, size, axis)
         return ids if found is host and ids.contiguous else from_array(found, backend)

@@ -14,7 +14,7 @@ from ..kernel.elementary import exp
 from ..kernel.primitives import accumulate, infinity, lane_max, lane_sum, lanes, maxnum, put, real, select
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, count, empty
-from .apply import as_tensor, copied, run_rows, widened
+from .apply import as_tensor, copied, run_rows, together, widened
 from .table import op
 
 
@@ -147,6 +147,7 @@ def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
+    y, dout = together(y, dout)
     refuse_tracked("softmax_grad", (y, dout))
     rows, n, queries = _rows("softmax_grad", y, causal, off)
     y, dout, dtype = widened(y), widened(dout), y.dtype
