@@ -10,6 +10,7 @@ from .creation import tensor
 from .functional import custom_op, grad, value_and_grad
 from .gradcheck import gradcheck
 from .random import seed
+from .routine import Program, Routine, capture, compile, debug, scope, symbol
 from .tape import no_grad
 from .tape_table import Tape
 from .tensor import Parameter, Tensor
@@ -18,12 +19,17 @@ from .train.files import load, save
 __version__ = "0.1.0"
 __all__ = [
     "Parameter",
+    "Program",
+    "Routine",
     "Tape",
     "Tensor",
     "backends",
+    "capture",
+    "compile",
     "compiled",
     "custom_op",
     "data",
+    "debug",
     "errors",
     "grad",
     "gradcheck",
@@ -35,9 +41,11 @@ __all__ = [
     "optim",
     "random",
     "save",
+    "scope",
     "seed",
     "settings",
     "stats",
+    "symbol",
     "tensor",
     "trace",
     "train",

@@ -9,11 +9,13 @@ __all__ = [
     "ArgumentError",
     "BackendBroken",
     "BackendError",
+    "BindingError",
     "CheckpointError",
     "DTypeError",
     "ForgeError",
     "IndexRangeError",
     "MemoryModeError",
+    "NotFiniteError",
     "OpUnsupported",
     "ShapeError",
     "TapeError",
@@ -58,6 +60,17 @@ class OpUnsupported(BackendError):
 
 class IndexRangeError(ForgeError, IndexError):
     """An index or id outside the range that it points into."""
+
+
+class NotFiniteError(ForgeError, ArithmeticError):
+    """A statement of a watched routine wrote infinity or NaN."""
+
+
+class BindingError(ForgeError, KeyError):
+    """A static symbol that a routine does not have."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class CheckpointError(ForgeError):

@@ -9,7 +9,7 @@ Two generators, each for one purpose:
 
 Nothing here reads or changes NumPy's global random state.
 
-Imports NumPy and `forgenb.errors` only: no tensor is made here.
+Imports NumPy, the seam (to notice a recording) and `forgenb.errors`: no tensor is made here.
 """
 
 import zlib
@@ -19,7 +19,8 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from forgenb.errors import ArgumentError
+from forgenb.backend import seam
+from forgenb.errors import ArgumentError, MemoryModeError
 
 __all__ = [
     "default_seed",
@@ -109,11 +110,18 @@ def generator(seed: int, name: str, step: int = 0) -> np.random.Generator:
     ------
     ArgumentError
         `seed` or `step` is not an integer of that range.
+    MemoryModeError
+        A step is being recorded: what is drawn would be the same in every run.
 
     References
     ----------
     Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011.
     """
+    if seam.RECORDER.get() is not None:
+        raise MemoryModeError(
+            f"random numbers for {name!r} were drawn on the host while a step was being recorded: every run would use "
+            "the same ones. Draw outside the step and pass them in as an argument, or use dropout, whose seed advances"
+        )
     key = np.array([_checked("A seed", seed), zlib.crc32(name.encode())], dtype=np.uint64)
     counter = np.array([0, 0, 0, _checked("A step", step)], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=counter))

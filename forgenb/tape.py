@@ -14,6 +14,7 @@ import functools
 import heapq
 import inspect
 import itertools
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -30,7 +31,9 @@ _LISTENERS: ContextVar[tuple] = ContextVar("forgenb_tapes", default=())
 class Node:
     """One recorded op (or a leaf, which has no closure)."""
 
-    __slots__ = ("backward", "consumed", "grads", "kept", "name", "number", "output", "parents", "saved", "specs")
+    __slots__ = (
+        "backward", "consumed", "grads", "kept", "name", "number", "output", "parents", "saved", "specs", "tensor",
+    )  # fmt: skip
 
     def __init__(self, name: str, specs: tuple, parents: tuple = (), backward: Callable | None = None):
         self.number = next(_NUMBERS)
@@ -43,6 +46,7 @@ class Node:
         self.consumed = False
         self.kept: set[int] = set()
         self.grads: dict[int, Tensor] = {}
+        self.tensor: weakref.ref | None = None
 
     @property
     def leaf(self) -> bool:
@@ -51,8 +55,10 @@ class Node:
 
 
 def leaf_node(tensor: Tensor) -> Node:
-    """The node of a tensor whose gradient the user wants."""
-    return Node(tensor.name or "leaf", ((tensor.shape, tensor.dtype, tensor.backend),))
+    """The node of a tensor whose gradient the user wants; it refers back to the tensor without keeping it alive."""
+    node = Node(tensor.name or "leaf", ((tensor.shape, tensor.dtype, tensor.backend),))
+    node.tensor = weakref.ref(tensor)
+    return node
 
 
 def is_recording() -> bool:

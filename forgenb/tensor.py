@@ -6,6 +6,8 @@ same functions that ``fnb.ops`` offers. This module may import backend, dtypes a
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -14,7 +16,7 @@ import numpy as np
 
 from .backend import seam
 from .backend.planned import PlannedMemory
-from .errors import ArgumentError, DTypeError, TapeError
+from .errors import ArgumentError, DTypeError, MemoryModeError, TapeError
 
 
 @lru_cache(maxsize=4096)
@@ -119,7 +121,7 @@ class Tensor:
     to: Method
     transpose: Method
 
-    def __init__(self, memory, offset: int, shape: tuple, strides: tuple, dtype: np.dtype, backend):
+    def __init__(self, memory, offset: Any, shape: tuple, strides: tuple, dtype: np.dtype, backend):
         self.memory = memory
         self.offset = offset
         self.shape = shape
@@ -172,8 +174,8 @@ class Tensor:
         """The elements as nested Python lists."""
         return self.numpy().tolist()
 
-    def view(self, shape: tuple, strides: tuple, offset: int = 0) -> Tensor:
-        """The same memory seen with another shape and strides, off the tape."""
+    def view(self, shape: tuple, strides: tuple, offset: Any = 0) -> Tensor:
+        """The same memory seen with another shape and strides, off the tape; a symbol makes the offset late."""
         return Tensor(self.memory, self.offset + offset, shape, strides, self.dtype, self.backend)
 
     def detach(self) -> Tensor:
@@ -185,9 +187,44 @@ class Tensor:
         self.memory.version += 1
 
     def retain(self) -> Tensor:
-        """Ask a routine that is being recorded to keep this value, so that it can be read after a run."""
+        """Ask a routine that is being recorded to keep this value, so that it can be read after a run.
+
+        Raises
+        ------
+        MemoryModeError
+            If it was to be inlined, or its routine is planned already and did not keep it.
+        """
+        return self._decide("retain")
+
+    def materialize(self) -> Tensor:
+        """Ask a routine that is being recorded to give this value storage, stored or scratch, and not to inline it.
+
+        Raises
+        ------
+        MemoryModeError
+            If it was to be inlined.
+        """
+        return self._decide("materialize")
+
+    def inline(self) -> Tensor:
+        """Ask a routine that is being recorded to fuse this value into its one consumer, so that it has no storage.
+
+        Raises
+        ------
+        MemoryModeError
+            If it has storage already or was to be kept; or, when the routine is planned, if it cannot be inlined.
+        """
+        if not isinstance(self.memory, PlannedMemory) or self.memory.mode == "constant":
+            raise MemoryModeError(
+                f"inline() on a tensor of shape {self.shape} that has its storage already: only what a recorded step "
+                "computes can be inlined"
+            )
+        return self._decide("inline")
+
+    def _decide(self, kind: str) -> Tensor:
         if isinstance(self.memory, PlannedMemory):
-            self.memory.keep = True
+            caller = sys._getframe(2)
+            self.memory.decide(kind, f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}")
         return self
 
     @property

@@ -11,6 +11,8 @@ ALSO = {
     "TapeError": RuntimeError,
     "MemoryModeError": RuntimeError,
     "IndexRangeError": IndexError,
+    "BindingError": KeyError,
+    "NotFiniteError": ArithmeticError,
 }
 
 

@@ -21,9 +21,14 @@ NOT_RUN = "this tensor is stored by routine {name!r}, which has not run yet: run
 
 
 class PlannedMemory:
-    """A block of `nbytes` bytes that a routine writes; it can be read once it is stored and has been written."""
+    """A block of `nbytes` bytes that a routine writes; it can be read once it is stored and has been written.
 
-    __slots__ = ("__weakref__", "_address", "keep", "mode", "nbytes", "owner", "reason", "version")
+    `origin` is the recorder that made it, until it is placed; `decisions` what the user asked for, and where.
+    """
+
+    __slots__ = (
+        "__weakref__", "_address", "decisions", "keep", "mode", "nbytes", "origin", "owner", "reason", "version",
+    )  # fmt: skip
 
     def __init__(self, nbytes: int):
         self.nbytes = nbytes
@@ -33,6 +38,33 @@ class PlannedMemory:
         self.mode = "undecided"
         self.reason = UNPLANNED
         self._address: int | None = None
+        self.origin: object = None
+        self.decisions: dict[str, str] = {}
+
+    def decide(self, kind: str, where: str) -> None:
+        """Take down what the user wants of this value: ``"retain"``, ``"materialize"`` or ``"inline"``.
+
+        Raises
+        ------
+        MemoryModeError
+            If that conflicts with an earlier decision (naming both), or comes after planning.
+        """
+        if kind in self.decisions:
+            return
+        for other, place in self.decisions.items():
+            if "inline" in (kind, other):
+                raise MemoryModeError(
+                    f"{kind}() at {where} conflicts with {other}() at {place}: an inlined value has no storage, so "
+                    "drop one of the two"
+                )
+        planned = self.mode not in ("undecided", "constant")
+        if planned and not (self.mode == "stored" and kind != "inline"):
+            raise MemoryModeError(
+                f"{kind}() at {where} comes too late: this value is {self.mode} in a routine that is planned already; "
+                "call it while the step is recorded"
+            )
+        self.decisions[kind] = where
+        self.keep = self.keep or kind == "retain"
 
     @property
     def address(self) -> int:
@@ -61,3 +93,4 @@ class PlannedMemory:
     def place(self, address: int | None, owner: object, mode: str, reason: str) -> None:
         """Give the block its address; `owner` keeps the memory alive."""
         self._address, self.owner, self.mode, self.reason = address, owner, mode, reason
+        self.origin = None

@@ -101,11 +101,15 @@ def upload(backend, memory, array: np.ndarray) -> None:
         backend.upload(memory, array)
 
 
-def host_view(backend, memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
+def host_view(backend, memory, dtype: np.dtype, offset, shape: tuple, strides: tuple) -> np.ndarray:
     """The elements as a NumPy array, after everything launched has finished."""
     if isinstance(memory, PlannedMemory):
         memory, begin = memory.block()
         offset += begin // dtype.itemsize
+    elif RECORDER.get() is not None:
+        RECORDER.get().refuse_read(memory)
+    if not isinstance(offset, (int, np.integer)):
+        offset = offset.compute()  # of a view at a symbol: raises unless a routine runs
     _COUNTS.syncs += 1
     backend.synchronize()
     return backend.view(memory, dtype, offset, shape, strides)

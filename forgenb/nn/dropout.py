@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import random
 from ..errors import ArgumentError
 from ..ops.dropout import dropout
-from ..routine import late, value_of
+from ..routine import frozen, late, value_of
 from ..tensor import Tensor
 from .module import Module
 
@@ -44,7 +44,8 @@ class Dropout(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Drop in training; the same tensor otherwise."""
-        if not self.training or self.p == 0:
+        training = frozen("the mode of a Dropout", lambda: self.training)
+        if not training or frozen("the rate of a Dropout", lambda: self.p) == 0:
             return x
         return dropout(x, self.p, late(lambda: random.site_seed(self.seed, self.site)))
 

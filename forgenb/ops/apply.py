@@ -43,7 +43,9 @@ def as_tensor(value, like=None) -> Tensor:
         except (OverflowError, TypeError):
             kind = type(value).__name__
             raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None
-    return tensor(value, backend=like.backend.name)
+    if hasattr(value, "as_operand"):  # a number that changes from run to run
+        return value.as_operand(like)
+    return tensor(value, backend=like.backend.name if like is not None else None)
 
 
 def together(*values) -> tuple[Tensor, ...]:

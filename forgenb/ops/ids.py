@@ -12,6 +12,7 @@ from ..backend import seam
 from ..dtypes import INT64
 from ..errors import BackendError, DTypeError, IndexRangeError
 from ..tensor import Tensor, from_array
+from .apply import copied
 
 
 def _whole(name: str, ids: np.ndarray, what: str) -> np.ndarray:
@@ -33,6 +34,17 @@ def _check_place(name: str, ids: Tensor, backend, what: str) -> None:
         )
 
 
+def _host(ids) -> np.ndarray:
+    """The ids on the host. Reading them to check them is allowed while a step is recorded."""
+    if not isinstance(ids, Tensor):
+        return np.asarray(ids)
+    token = seam.RECORDER.set(None)
+    try:
+        return ids.numpy()
+    finally:
+        seam.RECORDER.reset(token)
+
+
 def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     """`ids` as a contiguous int64 tensor on `backend`, all of them in ``0 .. size - 1``.
 
@@ -45,19 +57,18 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     IndexRangeError
         Naming the first id that is out of range.
     """
+    recorder = seam.RECORDER.get() if isinstance(ids, Tensor) else None
     if isinstance(ids, Tensor):
         _check_place(name, ids, backend, what)
-    recorder = seam.RECORDER.get()
-    if recorder is not None and isinstance(ids, Tensor):
-        recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what))
-    array = ids.numpy() if isinstance(ids, Tensor) else np.asarray(ids)
-    found = _whole(name, array, what)
-    if not _inside(found, size):
-        wrong = array[(found < 0) | (found >= size)].flat[0]
-        raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
+    if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what)):
+        array = _host(ids)
+        found = _whole(name, array, what)
+        if not _inside(found, size):
+            wrong = array[(found < 0) | (found >= size)].flat[0]
+            raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
     if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous:
         return ids.detach()
-    return from_array(found, backend)
+    return copied(ids, INT64) if recorder is not None else from_array(found, backend)
 
 
 def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
@@ -84,7 +95,12 @@ def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.nd
 
 
 def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
-    """`ids` (tensor, array or list) as a contiguous int64 tensor, see `wrapped_positions`."""
+    """`ids` (tensor, array or list) as a contiguous int64 tensor, see `wrapped_positions`.
+
+    While a step is recorded, those of a tensor must not count from the end: they are read anew in each run.
+    """
+    if isinstance(ids, Tensor) and seam.RECORDER.get() is not None:
+        return checked_ids(name, ids, size, backend)
     if isinstance(ids, Tensor):
         _check_place(name, ids, backend, "id")
         host = ids.numpy()

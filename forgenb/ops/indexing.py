@@ -37,8 +37,8 @@ def key_parts(key) -> tuple:
     return tuple(p.item() if isinstance(p, (Tensor, np.ndarray)) and not is_index_array(p) else p for p in parts)
 
 
-def view_geometry(shape: tuple, strides: tuple, key: tuple) -> tuple[tuple, tuple, int]:
-    """Shape, strides and offset of the view that a key of basic parts makes.
+def view_geometry(shape: tuple, strides: tuple, key: tuple) -> tuple[tuple, tuple, Any]:
+    """Shape, strides and offset of the view that a key of basic parts makes; a symbol makes the offset late.
 
     Raises
     ------
@@ -50,7 +50,8 @@ def view_geometry(shape: tuple, strides: tuple, key: tuple) -> tuple[tuple, tupl
     parts = _spread(shape, key)
     out: list[int] = []
     steps: list[int] = []
-    offset = axis = 0
+    offset: Any = 0
+    axis = 0
     for part in parts:
         if part is None:
             out.append(1)
@@ -89,12 +90,14 @@ def _resolved(part: slice, extent: int) -> tuple[int, int, int]:
     return start, step, len(range(start, stop, step))
 
 
-def _position(part, shape: tuple, axis: int) -> int:
+def _position(part, shape: tuple, axis: int):
     if isinstance(part, (bool, np.bool_)):
         raise ArgumentError(
             f"indexing got the scalar {part!r}: use a whole number, a slice, None, '...', or a mask of the "
             "size of the axis"
         )
+    if hasattr(part, "as_position"):  # a symbol, or a number computed from one
+        return part.as_position(shape, axis)
     try:
         index = operator.index(part)
     except TypeError:

@@ -74,7 +74,7 @@ class Adam(Optimizer):
 
     def _numbers(self, count, l2, decay):
         beta1, beta2 = self.betas
-        lr = late(lambda: self.lr)
+        lr = late(lambda: self.lr, self.lr)
         rate, root = lr / (1 - beta1**count), (1 - beta2**count) ** -0.5
         return rate, beta1, 1 - beta1, beta2, 1 - beta2, root, self.eps, l2, lr * decay
 

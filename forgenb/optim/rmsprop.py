@@ -61,7 +61,7 @@ class RMSprop(Optimizer):
     def numbers(self, count, decays):
         """See `Optimizer.numbers`."""
         l2 = self.weight_decay if decays else 0.0
-        return late(lambda: self.lr), self.alpha, 1 - self.alpha, self.eps, l2
+        return late(lambda: self.lr, self.lr), self.alpha, 1 - self.alpha, self.eps, l2
 
     def update(self, p, grad, state, factor, numbers):
         """See `Optimizer.update`."""

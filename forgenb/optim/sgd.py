@@ -79,7 +79,7 @@ class SGD(Optimizer):
     def numbers(self, count, decays):
         """See `Optimizer.numbers`."""
         l2 = self.weight_decay if decays else 0.0
-        lr = late(lambda: self.lr)
+        lr = late(lambda: self.lr, self.lr)
         return (lr, self.momentum, l2) if self.slots else (lr, l2)
 
     def update(self, p, grad, state, factor, numbers):

@@ -4,22 +4,33 @@ Imports kernels, backends, tensors and ops; nothing of nn, optim or train may be
 """
 
 from .compile import Compiled, compile
-from .late import Late, after_each_run, late, on_each_run, value_of
+from .debug import debug
+from .late import Late, after_each_run, frozen, late, on_each_run, value_of
 from .program import Program
 from .recorder import outside_recording, recording, scope
 from .routine import Routine
+from .sequence import capture, joined, needed, recorder_of
+from .symbol import Symbol, symbol
 
 __all__ = [
     "Compiled",
     "Late",
     "Program",
     "Routine",
+    "Symbol",
     "after_each_run",
+    "capture",
     "compile",
+    "debug",
+    "frozen",
+    "joined",
     "late",
+    "needed",
     "on_each_run",
     "outside_recording",
+    "recorder_of",
     "recording",
     "scope",
+    "symbol",
     "value_of",
 ]

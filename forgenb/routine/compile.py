@@ -2,54 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dis
+import functools
+from collections.abc import Callable, Iterable
+from types import CodeType
+from typing import Any
 
 import numpy as np
 
 from ..creation import tensor
-from ..errors import MemoryModeError
+from ..errors import ArgumentError, MemoryModeError
+from ..tape import is_recording
 from ..tensor import Tensor
+from .late import frozen
 from .recorder import recording
 from .routine import Routine, load_input
+from .symbol import Symbol
 
 
 class Compiled:
     """A step that is recorded at its first call for each set of shapes and dtypes, and replayed afterwards.
 
-    Call it like the function it wraps. Arrays and tensors are inputs: each call copies their values in. Anything
-    else (numbers, strings, flags) belongs to the recording, and another value records anew.
+    Call it like the function it wraps; keywords give static symbols. Arrays and tensors are inputs: each call copies
+    their values in. Anything else (numbers, strings, flags) belongs to the recording, and another value records anew.
+    So does a plain value of a global or closed-over name of the step, or a module's mode, that has changed.
+
+    Attributes
+    ----------
+    routines : dict
+        Every recording, (routine, inputs, outputs), by the signature of its arguments.
+    routine : Routine or None
+        The one that the last call ran.
     """
 
-    def __init__(self, step: Callable, name: str):
+    def __init__(self, step: Callable, name: str, bindings: Iterable[Symbol] | None = None):
         self.step, self.name = step, name
-        self.routines: dict[tuple, tuple[Routine, list[Tensor], object]] = {}
+        self.bindings = None if bindings is None else tuple(bindings)
+        self.routines: dict[tuple, Recording] = {}
+        self._variants: dict[tuple, list[Recording]] = {}
+        self.routine: Routine | None = None
+        self._outside = outside_values(step)
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments, **indices: int):
         """The step's results for these arguments, from a run of its routine."""
-        key = tuple(map(_signature, arguments))
-        if key not in self.routines:
-            self.routines[key] = self._record(arguments)
-        routine, inputs, outputs = self.routines[key]
+        key = (is_recording(), *map(_signature, arguments))
+        try:
+            found = self._variants.setdefault(key, [])
+        except TypeError:
+            kinds = ", ".join(type(a).__name__ for a in arguments)
+            raise ArgumentError(
+                f"step {self.name!r} got arguments of types {kinds}: give arrays, tensors, and plain values that can "
+                "be compared, such as numbers, strings and tuples of them"
+            ) from None
+        chosen = next((r for r in found if r[0].fits()), None)
+        if chosen is None:
+            chosen = self.routines[(*key, len(found))] = self._record(arguments)
+            found.append(chosen)
+        self.routine, inputs, outputs = chosen
         values = [a for a in arguments if isinstance(a, (Tensor, np.ndarray))]
         for target, value in zip(inputs, values, strict=True):
             load_input(target, value.numpy() if isinstance(value, Tensor) else value)
-        routine.run()
+        self.routine.run(**indices)
         return outputs
 
-    def _record(self, arguments: tuple) -> tuple[Routine, list[Tensor], object]:
+    def _record(self, arguments: tuple) -> Recording:
         inputs = [tensor(a) for a in arguments if isinstance(a, (Tensor, np.ndarray))]
         left = iter(inputs)
         passed = [next(left) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments]
         with recording() as recorder:
             recorder.inputs = inputs
+            for what, read in self._outside:
+                frozen(what, read)
             outputs = self.step(*passed)
+        changed = recorder.changed()
+        if changed is not None:
+            raise MemoryModeError(
+                f"step {self.name!r} changes what it depends on: {changed}. That happens once, when it is recorded, "
+                "and not in each run: do it outside the step"
+            )
         results = [t.detach() for t in _tensors(outputs)]
-        routine = Routine(recorder, results, self.name)
+        routine = Routine(recorder, results, self.name, self.bindings)
         return routine, inputs, results[0] if isinstance(outputs, Tensor) else type(outputs)(results)
 
 
+Recording = tuple[Routine, list[Tensor], object]
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def outside_values(step: Callable) -> list[tuple[str, Callable[[], object]]]:
+    """Global and closed-over names of a function that hold plain values, each with a function that reads it."""
+    function: Any = getattr(step, "__func__", step)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return []
+    found: list[tuple[str, Callable[[], object]]] = []
+    space = function.__globals__
+    for name in sorted(_names(code)):
+        if name in space and _plain(space[name]):
+            found.append((f"global {name}", functools.partial(space.get, name)))
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        try:
+            plain = _plain(cell.cell_contents)
+        except ValueError:  # not assigned yet
+            continue
+        if plain:
+            found.append((f"closed-over {name}", functools.partial(getattr, cell, "cell_contents")))
+    return found
+
+
+def _plain(value) -> bool:
+    return isinstance(value, PLAIN) or (isinstance(value, tuple) and all(map(_plain, value)))
+
+
+def _names(code: CodeType) -> set[str]:
+    """Names that a function reads or writes as globals, inner functions included."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname.endswith("_GLOBAL")}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            found |= _names(constant)
+    return found
+
+
 def _signature(argument) -> tuple:
-    if isinstance(argument, (Tensor, np.ndarray)):
+    if isinstance(argument, Tensor):
+        return argument.shape, argument.dtype.name, argument.backend.name
+    if isinstance(argument, np.ndarray):
         return argument.shape, argument.dtype.name
     return type(argument), argument
 
@@ -61,7 +138,7 @@ def _tensors(outputs) -> list[Tensor]:
     return found
 
 
-def compile(step: Callable, name: str | None = None) -> Compiled:
+def compile(step: Callable, name: str | None = None, bindings: Iterable[Symbol] | None = None) -> Compiled:
     """Make a routine of a step: recorded at the first call, planned, and replayed as one call afterwards.
 
     Parameters
@@ -71,10 +148,12 @@ def compile(step: Callable, name: str | None = None) -> Compiled:
         and an optimiser's step. Reading a value inside raises.
     name : str, optional
         For printing; by default the function's own.
+    bindings : iterable of Symbol, optional
+        Static symbols, outermost first; by default those that the step uses.
 
     Returns
     -------
     Compiled
         Call it like `step`. Its results are the same tensors in every call, with new values.
     """
-    return Compiled(step, name or str(getattr(step, "__name__", "step")))
+    return Compiled(step, name or str(getattr(step, "__name__", "step")), bindings)

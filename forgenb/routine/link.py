@@ -15,7 +15,7 @@ def link(statements: list[Launch | Product], backend):
     rows = []
     for statement in statements:
         if isinstance(statement, Product):
-            places = tuple(p.address() if isinstance(p, Place) else p for p in statement.places)
+            places = tuple(map(_number, statement.places))
             scales = tuple(map(_number, statement.scales))
             parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
             rows.append(backend.gemm_launch(statement.real, *parts))
@@ -42,16 +42,20 @@ class PlainRunner:
     def run(self) -> None:
         """Launch every statement in order."""
         for statement in self.statements:
-            if isinstance(statement, Product):
-                places = tuple(p.address() if isinstance(p, Place) else p for p in statement.places)
-                scales = tuple(value_of(s) for s in statement.scales)
-                parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
-                seam.gemm(self.backend, statement.real, *parts)
-                continue
-            numbers = [v.address() if isinstance(v, Place) else value_of(v) for v in statement.values]
-            block = statement.packer.pack(*numbers)
-            how = statement.storage, statement.extent, statement.chunk
-            seam.launch(self.backend, statement.kernel, statement.real, *how, block)
+            self.launch(statement)
+
+    def launch(self, statement: Launch | Product) -> None:
+        """Launch one statement."""
+        if isinstance(statement, Product):
+            places = tuple(p.address() if isinstance(p, Place) else p for p in statement.places)
+            scales = tuple(value_of(s) for s in statement.scales)
+            parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
+            seam.gemm(self.backend, statement.real, *parts)
+            return
+        numbers = [v.address() if isinstance(v, Place) else value_of(v) for v in statement.values]
+        block = statement.packer.pack(*numbers)
+        how = statement.storage, statement.extent, statement.chunk
+        seam.launch(self.backend, statement.kernel, statement.real, *how, block)
 
     def source(self) -> str:
         """What the backend generates for each kernel."""

@@ -5,6 +5,7 @@ While a recorder is active, allocations give planned memory, constants are uploa
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,7 +19,9 @@ from ..kernel import Kernel
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel
 from ..tensor import Tensor
+from .late import Late
 from .statements import Launch, Place, Product
+from .symbol import Symbol
 
 SCOPE: ContextVar[tuple[str, ...]] = ContextVar("forgenb_scope", default=())
 
@@ -33,13 +36,17 @@ class Recorder:
         self.before: list[Callable[[], None]] = []
         self.after: list[Callable[[], object]] = []
         self.inputs: list[Tensor] = []
+        self.frozen: list[tuple[str, Callable[[], object], object]] = []
+        self.symbols: dict[Symbol, None] = {}
         self.constants: list[tuple[PlannedMemory, np.ndarray, int]] = []
         self.backend = None
 
     def allocate(self, nbytes: int) -> PlannedMemory:
         """A block that planning will place."""
-        self.memories.append(PlannedMemory(nbytes))
-        return self.memories[-1]
+        memory = PlannedMemory(nbytes)
+        memory.origin = self
+        self.memories.append(memory)
+        return memory
 
     def constant(self, backend, memory: PlannedMemory, array: np.ndarray) -> None:
         """A host array that the step made: uploaded now, with memory of its own that stays."""
@@ -104,15 +111,47 @@ class Recorder:
             Product(real, shape, flags, scales, places, steps, batch, shapes, scope, reads, (out.memory,))
         )
 
-    def guard(self, ids: Tensor, check: Callable[[], object]) -> None:
-        """Check the ids of an input again before each run."""
-        if isinstance(ids.memory, PlannedMemory) and ids.memory.mode != "constant":
-            raise MemoryModeError(
-                "ids that the recorded step computes itself cannot be checked before they are used: pass them in as an "
-                "argument of the step"
-            )
-        if any(t.memory is ids.memory for t in self.inputs):
+    def guard(self, ids: Tensor, check: Callable[[], object]) -> bool:
+        """Check ids from outside again before each run that may find others; True where they cannot be read yet."""
+        if isinstance(ids.memory, PlannedMemory):
+            if ids.memory.mode != "constant":
+                raise MemoryModeError(
+                    "ids that the recorded step computes itself cannot be checked before they are used: pass them in "
+                    "as an argument of the step"
+                )
+        elif isinstance(ids.offset, Late) or any(t.memory is ids.memory for t in self.inputs):
             self.guards.append(check)
+        else:
+            self.guards.append(_if_changed(ids.memory, check))
+        return isinstance(ids.offset, Late)
+
+    def refuse_read(self, memory) -> None:
+        """Refuse to read a tensor from outside: the step would be recorded with what it holds now."""
+        what = "an argument of the step" if any(t.memory is memory for t in self.inputs) else "a tensor from outside"
+        raise MemoryModeError(
+            f"the value of {what} was read while the step was being recorded: whatever follows from it would be "
+            "frozen. Compute with the tensor itself, or read it outside the step"
+        )
+
+    def note(self, number) -> None:
+        """Remember the symbols that a late number depends on."""
+        self.symbols.update(dict.fromkeys(getattr(number, "symbols", ())))
+
+    def changed(self) -> str | None:
+        """What the recording froze and has changed since, if anything."""
+        for what, read, value in self.frozen:
+            now = read()
+            if now is not value and now != value:
+                return f"{what} was {value!r} when it was recorded and is {now!r} now"
+        return None
+
+    def used_symbols(self) -> tuple[Symbol, ...]:
+        """The symbols that statements depend on, in the order of their making."""
+        for statement in self.statements:
+            numbers = statement.values if isinstance(statement, Launch) else statement.scales + statement.places
+            for number in numbers:
+                self.note(number.offset if isinstance(number, Place) else number)
+        return tuple(sorted(self.symbols, key=lambda s: s.order))
 
     def _on(self, backend) -> None:
         if self.backend is None:
@@ -123,21 +162,51 @@ class Recorder:
             )
 
 
+def _if_changed(memory, check: Callable[[], object]) -> Callable[[], None]:
+    seen = memory.version
+
+    def guard() -> None:
+        nonlocal seen
+        if memory.version != seen:
+            check()
+            seen = memory.version
+
+    return guard
+
+
 def _place(t: Tensor) -> Place:
     return Place(t.memory, t.offset * t.dtype.itemsize)
 
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Record instead of compute, inside a ``with`` block."""
+    """Record instead of compute, inside a ``with`` block.
+
+    Raises
+    ------
+    MemoryModeError
+        If a step is being recorded already, or the block drew from a global generator of NumPy or Python.
+    """
     if seam.RECORDER.get() is not None:
         raise MemoryModeError("a step is being recorded already: a recorded step cannot record another")
     recorder = Recorder()
     token = seam.RECORDER.set(recorder)
+    before = _global_draws()
     try:
         yield recorder
     finally:
         seam.RECORDER.reset(token)
+    if before != _global_draws():
+        raise MemoryModeError(
+            "the step that was recorded drew random numbers on the host (numpy.random or random), and every run would "
+            "use the same ones: draw outside and pass them in as an argument, or use dropout, whose seed advances"
+        )
+
+
+def _global_draws() -> tuple:
+    """The states of the generators that everybody shares."""
+    kind, key, *rest = np.random.get_state()
+    return kind, np.asarray(key).tobytes(), *rest, random.getstate()
 
 
 @contextmanager

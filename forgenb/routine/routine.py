@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from ..backend import seam
 from ..backend.planned import PlannedMemory
-from ..errors import MemoryModeError
+from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
-from .link import link
+from .debug import DEBUG, Profile, Watch
+from .intents import check_inline, check_outputs
+from .link import PlainRunner, link
 from .plan import Plan, place
 from .program import Program
 from .recorder import Recorder
+from .symbol import CELLS, Bindings, Symbol
 
 
 class Routine:
@@ -28,67 +31,206 @@ class Routine:
         Values that can be read after a run.
     name : str
         For printing and messages.
+    symbols : iterable of Symbol, optional
+        The static symbols, outermost first; by default those that it uses, in the order of their making.
 
     Attributes
     ----------
     name : str
     program : Program
         The statements, printable.
+    bindings : Bindings
+        The cells of the static symbols.
     runs : int
         How often it has run.
+
+    Raises
+    ------
+    MemoryModeError
+        If decisions about values conflict, or another routine keeps no value that this one reads.
+    ArgumentError
+        If there is nothing to run, or a symbol that it uses is not declared.
     """
 
-    def __init__(self, recorder: Recorder, outputs, name: str):
+    def __init__(
+        self, recorder: Recorder, outputs: Iterable[Tensor], name: str, symbols: Iterable[Symbol] | None = None
+    ):
         self.name, self.runs = name, 0
-        recorder.finish()
-        for output in outputs:
-            if isinstance(output.memory, PlannedMemory):
-                output.memory.keep = True
-        self.program = Program(recorder.statements, name)
         self._recorder, self._outputs = recorder, tuple(outputs)
+        if recorder.backend is None:
+            raise ArgumentError(f"routine {name!r} has no statements: the step computes nothing")
+        recorder.finish()
+        self.bindings = Bindings(_declared(recorder, symbols, name), name)
+        check_outputs(self._outputs, name)
+        check_inline(recorder.statements)
+        self._needs = _from_others(recorder, name)
+        self.program = Program(recorder.statements, name, recorder)
+        debug = DEBUG.get()
+        if debug is not None:
+            debug.dump(self, "recorded", str(self.program))
         self._plan, self._arena = place(recorder.statements, recorder.backend, name)
         self._runner = link(recorder.statements, recorder.backend)
         self._lock = threading.Lock()
         self._fresh = [m for m in recorder.memories if m.mode == "stored"]
+        own = set(map(id, recorder.memories))
+        written = {id(m): m for s in recorder.statements for m in s.writes if id(m) not in own}
+        self._changes = list(written.values())
+        self._watch: Watch | None = None
+        if debug is not None:
+            debug.dump(self, "planned", str(self.program))
+            debug.dump(self, "graph", self.program.graph())
+            debug.dump(self, "source", self.source)
 
-    def run(self) -> None:
+    def run(self, **indices: int) -> None:
         """Check the inputs, compute the late numbers, and run every statement.
+
+        Parameters
+        ----------
+        **indices : int
+            Values of static symbols by name, for this run alone; the others are those of `bindings`. They are taken
+            when it is called, and a change during the run has no effect.
 
         Raises
         ------
+        BindingError
+            For a symbol that the routine does not have.
+        IndexRangeError
+            If a symbol, or an id of an input, is out of its range. Nothing has run then.
         MemoryModeError
-            If another thread is running this routine.
+            If another thread is running this routine, a value that another routine produces is not there yet, or
+            something that the recording froze has changed.
         """
+        cells = self.bindings.snapshot(indices)
         if not self._lock.acquire(blocking=False):
             raise MemoryModeError(f"routine {self.name!r} is running in another thread: one run at a time")
+        token = CELLS.set(cells)
         try:
-            for guard in self._recorder.guards:
-                guard()
+            self._check()
             for before in self._recorder.before:
                 before()
-            self._runner.run()
-            self.runs += 1
-            for memory in self._fresh:
-                memory.reason = ""
-                memory.version += 1
-            self._fresh = [] if self.runs > 1 else self._fresh
-            for after in self._recorder.after:
-                after()
+            debug = DEBUG.get()
+            if debug is None:
+                self._runner.run()
+            else:
+                self._watched(debug)
+            self._done()
         finally:
+            CELLS.reset(token)
             self._lock.release()
+
+    def fits(self) -> bool:
+        """Whether what the recording froze is still as it was."""
+        return self._recorder.changed() is None
+
+    def _check(self) -> None:
+        for memory in self._needs:
+            if memory.reason:
+                raise MemoryModeError(f"routine {self.name!r} reads a value that is not there yet: {memory.reason}")
+        if self._recorder.frozen:
+            changed = self._recorder.changed()
+            if changed is not None:
+                raise MemoryModeError(f"routine {self.name!r} does not fit any more: {changed}. Record it anew")
+        for guard in self._recorder.guards:
+            guard()
+
+    def _watched(self, debug) -> None:
+        if self._watch is None:
+            self._watch = Watch(self)
+        self._watch.run(PlainRunner(self._recorder.statements, self._recorder.backend), debug)
+
+    def _done(self) -> None:
+        self.runs += 1
+        for memory in self._fresh:
+            memory.reason = ""
+            memory.version += 1
+        for memory in self._changes:
+            memory.version += 1
+        for after in self._recorder.after:
+            after()
+
+    def __call__(self, **indices: int) -> None:
+        """The same as `run`."""
+        self.run(**indices)
 
     @property
     def source(self) -> str:
         """The generated code of every kernel in it, as text."""
         return self._runner.source()
 
+    def profile(self) -> Profile:
+        """Time, bytes and FLOP of its statements, from runs inside ``with fnb.debug(trace=True)``.
+
+        Raises
+        ------
+        MemoryModeError
+            If no run was traced.
+        """
+        if self._watch is None or not self._watch.runs:
+            raise MemoryModeError(
+                f"routine {self.name!r} has no traced run: run it inside with fnb.debug(trace=True), then ask again"
+            )
+        return self._watch.profile()
+
     def memory(self) -> dict[str, int]:
-        """Bytes of scratch, of stored values, and of all values had none shared its place."""
+        """Bytes by kind.
+
+        Returns
+        -------
+        dict
+            ``scratch`` and ``stored``, which the routine owns; ``constant``, arrays that the step made; ``outside``,
+            such as parameters and inputs; ``peak``, the sum of them; and ``unshared``, what all intermediate values
+            take where none shares its place, which is what op by op allocates in one step.
+        """
         plan: Plan = self._plan
-        return {"scratch": plan.scratch, "stored": plan.stored, "unshared": plan.unshared}
+        constant = sum(memory.nbytes for memory, _, _ in self._recorder.constants)
+        own = {id(m) for m in (*self._recorder.memories, *(c[0] for c in self._recorder.constants))}
+        touched = {id(m): m.nbytes for s in self.program for m in (*s.reads, *s.writes) if id(m) not in own}
+        outside = sum(touched.values())
+        found = {"scratch": plan.scratch, "stored": plan.stored, "constant": constant, "outside": outside}
+        return {**found, "peak": sum(found.values()), "unshared": plan.unshared}
 
     def __str__(self) -> str:
         return str(self.program)
+
+    def __repr__(self) -> str:
+        return f"<Routine {self.name!r}: {len(self.program)} statements, {self.runs} runs>"
+
+
+def _declared(recorder: Recorder, symbols: Iterable[Symbol] | None, name: str) -> tuple[Symbol, ...]:
+    used = recorder.used_symbols()
+    if symbols is None:
+        return used
+    found = tuple(symbols)
+    missing = [s.name for s in used if not any(s is other for other in found)]
+    if missing:
+        raise ArgumentError(f"routine {name!r} uses the symbols {', '.join(missing)}: declare them in bindings")
+    return found
+
+
+def _from_others(recorder: Recorder, name: str) -> list[PlannedMemory]:
+    """Values that this routine reads before it writes them and that others produce."""
+    written: set[int] = set()
+    found: dict[int, PlannedMemory] = {}
+    for statement in recorder.statements:
+        for memory in statement.reads:
+            if not isinstance(memory, PlannedMemory) or id(memory) in written or memory.mode == "constant":
+                continue
+            if memory.mode == "undecided":
+                raise MemoryModeError(
+                    f"routine {name!r}: statement {statement.name} reads a value that nothing has written. Make the "
+                    "routine that produces it first, or join the programs with fnb.train.sequence"
+                )
+            if memory.mode != "stored":
+                raise MemoryModeError(f"routine {name!r}: {statement.name} reads what is not kept: {memory.reason}")
+            found[id(memory)] = memory
+        for memory in statement.writes:
+            if isinstance(memory, PlannedMemory) and memory.mode != "undecided" and id(memory) not in found:
+                raise MemoryModeError(
+                    f"routine {name!r} would compute with {statement.name} what another routine computes already: join "
+                    "the programs with fnb.train.sequence before to_routine, or capture the step again"
+                )
+        written.update(map(id, statement.writes))
+    return list(found.values())
 
 
 def load_input(target: Tensor, value) -> None:

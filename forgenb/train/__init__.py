@@ -9,9 +9,12 @@ from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
+from forgenb.train.descent import sgd_one, sgd_update
 from forgenb.train.evaluate import evaluate
 from forgenb.train.loop import DivergedError, StepReport, Trainer
 from forgenb.train.metrics import read_metrics
+from forgenb.train.parameters import diff_or_error, is_param, parameters
+from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
 
 __all__ = [
@@ -22,13 +25,24 @@ __all__ = [
     "StepReport",
     "TrainConfig",
     "Trainer",
+    "Update",
     "build_model",
     "build_optimizer",
+    "diff_or_error",
     "evaluate",
+    "forward",
+    "grad_update",
+    "grad_update_nochecks",
+    "is_param",
     "latest_run",
     "load_checkpoint",
     "next_run",
+    "parameters",
     "prepare",
     "read_metrics",
     "save_checkpoint",
+    "sequence",
+    "sgd_one",
+    "sgd_update",
+    "to_routine",
 ]

@@ -1,0 +1,89 @@
+"""Gradient descent as a program, for `fnb.train.sequence`.
+
+Imports the kernels of `forgenb.optim.sgd` and captured programs; an optimiser object keeps its own state instead.
+"""
+
+from collections.abc import Callable
+
+from forgenb.errors import ArgumentError, TapeError
+from forgenb.ops.apply import run_map
+from forgenb.optim.optimizer import checked, zeros_like
+from forgenb.optim.sgd import momentum_kernel, nesterov_kernel, sgd_kernel
+from forgenb.routine import Late, Program, late, recording, scope
+from forgenb.tensor import Parameter, Tensor, full_like
+from forgenb.train.parameters import is_param, parameters
+from forgenb.train.programs import Update, sequence
+
+__all__ = ["sgd_one", "sgd_update"]
+
+Rate = float | Late | Callable[[], float]
+
+
+def sgd_one(
+    p: Parameter, learning_rate: Rate, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
+) -> Program:
+    r"""The program of one step of gradient descent on one parameter, which has its gradient from `grad_update`.
+
+    .. math::
+        d = g + \lambda p, \qquad b \leftarrow \mu b + d, \qquad p \leftarrow p - \eta b
+
+    With `nesterov`, :math:`p \leftarrow p - \eta (d + \mu b)`. The buffer b starts at 0 and stays between runs.
+
+    Parameters
+    ----------
+    p : Parameter
+    learning_rate : float, late number or callable
+        :math:`\eta`: a number, arithmetic with symbols, or a function that is called before each run.
+    momentum, weight_decay : float
+        :math:`\mu` and :math:`\lambda`, which applies to every parameter, vectors too.
+    nesterov : bool
+        Needs a momentum.
+
+    Raises
+    ------
+    ArgumentError
+        If `p` is not a parameter, or a number is out of its range.
+    TapeError
+        If `p` has no gradient yet.
+    """
+    if not is_param(p):
+        raise ArgumentError(f"sgd_one: {getattr(p, 'name', None) or 'this tensor'} is not a parameter")
+    if p.grad is None:
+        raise TapeError(f"sgd_one: parameter {p.name or p.shape} has no gradient: make grad_update first")
+    momentum, weight_decay = checked("momentum", momentum, 1), checked("weight_decay", weight_decay)
+    if nesterov and not momentum:
+        raise ArgumentError("sgd with nesterov=True needs a momentum above 0")
+    buffer = (zeros_like(p),) if momentum else ()
+    name = p.name or "parameter"
+    with recording() as recorder, scope(f"{name} sgd"):
+        factor = full_like(p.view((), ()), 1)
+        rate = late(learning_rate) if callable(learning_rate) else learning_rate
+        numbers = (rate, momentum, weight_decay) if momentum else (rate, weight_decay)
+        kernel = nesterov_kernel if nesterov else momentum_kernel if momentum else sgd_kernel
+        run_map(kernel, (p.detach(), p.grad, *buffer, factor), numbers, into=(p.detach(), *buffer))
+    return Program(recorder.statements, f"{name} sgd", recorder)
+
+
+def sgd_update(
+    loss: Tensor | Update,
+    learning_rate: Rate,
+    momentum: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+) -> Program:
+    """The programs of `sgd_one` for all parameters of a loss, in the order of their making.
+
+    ``sequence([grad_update(loss), sgd_update(loss, lr)])`` is a whole training step.
+
+    Raises
+    ------
+    ArgumentError
+        If the loss depends on no parameters; otherwise see `sgd_one`.
+    """
+    update = loss if isinstance(loss, Update) else None
+    value = update.loss if update is not None else loss
+    found = list(update.params) if update is not None else parameters(loss)  # type: ignore[arg-type]
+    if not found:
+        raise ArgumentError("sgd_update: the loss depends on no parameters")
+    steps = [sgd_one(p, learning_rate, momentum, weight_decay, nesterov) for p in found]
+    return sequence(steps, f"{getattr(value, 'name', None) or 'loss'} sgd update")

@@ -1,0 +1,183 @@
+"""Training steps as programs: the half-moons golden through a routine, and what does not fit together raises."""
+
+import numpy as np
+import pytest
+from support import moons
+
+import forgenb as fnb
+from forgenb import ops, train
+from forgenb.errors import ArgumentError, BackendError, MemoryModeError, TapeError
+
+FIRST = [37.9813, 9.6839, 1.8736, 0.7336, 0.6647, 0.6498, 0.9360, 0.5021, 0.6486, 0.5630]
+SUMS = [65.2182, 10.0822, 6.7825, 3.0243, 2.1808, 0.7330, 0.2203, 0.3808, 0.2179, 0.1261]
+
+
+def score(p, x):
+    hidden = ops.relu(x @ p["w1"].T + p["b1"])
+    hidden = ops.relu(hidden @ p["w2"].T + p["b2"])
+    return hidden @ p["w3"].T + p["b3"]
+
+
+def margin_loss(p, x, y):
+    return ops.relu(1.0 - y * score(p, x)).sum() / 10.0
+
+
+def test_half_moons_golden():
+    """One routine serves all 400 steps: the batch is a slice at a symbol, and the rate falls with another."""
+    rng = moons.Xorshift(5)
+    points, signs = moons.moons(rng, 200), moons.labels(400)
+    p = {name: fnb.Parameter(fnb.tensor(value, name=name)) for name, value in moons.parameters(rng).items()}
+    data, wanted = fnb.tensor(points.reshape(40, 10, 2)), fnb.tensor(signs.reshape(40, 10, 1))
+    batch, step = fnb.symbol("batch", range=40), fnb.symbol("step")
+    with fnb.capture() as c:
+        loss = margin_loss(p, data[batch], wanted[batch])
+        loss.name = "loss"
+    update = train.grad_update(loss)
+    sgd = train.sgd_update(loss, 0.1 * (800 - step) / 400, weight_decay=1e-4)
+    routine = train.to_routine(train.sequence([update, sgd]), (batch, step))
+    losses = []
+    for number in range(400):
+        routine.bindings[step] = number
+        routine.run(batch=number % 40)
+        losses.append(loss.item())
+    np.testing.assert_allclose(losses[:10], FIRST, atol=1e-4)
+    np.testing.assert_allclose(np.reshape(losses, (10, 40)).sum(1), SUMS, rtol=0.05, atol=0.02)
+    assert losses.index(0) == 23
+    predicted = score(p, fnb.tensor(points)).numpy()
+    assert (np.sign(predicted) == signs).all()
+    assert routine.name == "loss gradient update then loss sgd update"
+    assert len(c.program) < len(routine.program)
+
+
+def captured(shape=()):
+    w = fnb.Parameter(fnb.tensor(np.full(shape, 2.0, "float32"), name="w"))
+    x = fnb.tensor(np.full(shape, 3.0, "float32"))
+    with fnb.capture():
+        loss = w * w * x
+    return w, x, loss
+
+
+def test_gradients_do_not_accumulate_across_runs_and_can_be_read():
+    w, x, loss = captured()
+    routine = train.to_routine(train.grad_update(loss))
+    for _ in range(3):
+        routine.run()
+        assert (loss.item(), w.grad.item()) == (12.0, 12.0)
+    x[...] = 1.0
+    routine.run()
+    assert w.grad.item() == 4.0
+
+
+def test_a_loss_of_several_elements_has_seed_one_for_each():
+    w, _, loss = captured((2, 2))
+    train.to_routine(train.grad_update(loss)).run()
+    np.testing.assert_array_equal(w.grad.numpy(), np.full((2, 2), 12.0))
+
+
+def test_update_is_a_routine_of_its_own_that_needs_the_gradients():
+    w, _, loss = captured()
+    update = train.grad_update(loss)
+    gradients = train.to_routine(update, name="gradients")
+    descent = train.to_routine(train.sgd_update(update, 0.5), name="descent")
+    with pytest.raises(MemoryModeError, match="'descent' reads a value that is not there yet.*'gradients'.*not run"):
+        descent.run()
+    assert w.item() == 2.0
+    gradients.run()
+    descent.run()
+    assert w.item() == 2.0 - 0.5 * 12.0
+
+
+def test_a_routine_before_the_one_that_produces_what_it_reads():
+    _, _, loss = captured()
+    update = train.grad_update(loss)
+    with pytest.raises(MemoryModeError, match="reads a value that nothing has written"):
+        train.to_routine(train.sgd_update(update, 0.5))
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_is_that_of_the_optimiser(nesterov):
+    w, _, loss = captured()
+    steps = [train.grad_update(loss), train.sgd_update(loss, lambda: 0.01, 0.9, 0.1, nesterov)]
+    routine = train.to_routine(train.sequence(steps))
+    other = fnb.Parameter(fnb.tensor(2.0), decay=True)
+    optimizer = fnb.optim.SGD([other], 0.01, momentum=0.9, nesterov=nesterov, weight_decay=0.1)
+    for _ in range(4):
+        routine.run()
+        optimizer.zero_grad()
+        (other * other * 3.0).backward()
+        optimizer.step()
+        assert w.item() == other.item()
+
+
+def test_a_function_gives_the_rate_before_each_run():
+    w, _, loss = captured()
+    rates = iter([1.0, 0.0])
+    steps = train.sequence([train.grad_update(loss), train.sgd_update(loss, lambda: next(rates))])
+    routine = train.to_routine(steps)
+    routine.run()
+    assert w.item() == -10.0
+    routine.run()
+    assert w.item() == -10.0
+
+
+def test_shared_statements_are_computed_once():
+    _, _, loss = captured()
+    both = train.sequence([train.forward(loss), train.grad_update(loss)])
+    assert len(both) == len(train.grad_update(loss))
+
+
+def test_forward_takes_only_what_is_needed():
+    x = fnb.tensor([1.0, 2.0])
+    with fnb.capture() as c:
+        y = ops.exp(x)
+        ops.tanh(x)
+    assert len(c.program) == 2
+    assert len(train.forward(y)) == 1
+
+
+def test_not_differentiable():
+    with fnb.capture():
+        y = ops.exp(fnb.tensor([1.0]))
+    with pytest.raises(TapeError, match="grad_update: a tensor of shape.*is not differentiable"):
+        train.grad_update(y)
+
+
+def test_what_has_a_value_or_a_routine_is_refused():
+    with pytest.raises(MemoryModeError, match="forward needs a tensor that is not computed yet"):
+        train.forward(fnb.tensor(1.0))
+    _, _, loss = captured()
+    program = train.forward(loss)
+    train.to_routine(program)
+    with pytest.raises(MemoryModeError, match="that a routine computes already"):
+        train.forward(loss)
+    with pytest.raises(MemoryModeError, match="what another routine computes already"):
+        train.to_routine(program)
+
+
+def test_arguments():
+    w, x, loss = captured()
+    with pytest.raises(ArgumentError, match="no programs"):
+        train.sequence([])
+    with pytest.raises(ArgumentError, match="is not a parameter"):
+        train.sgd_one(x, 0.1)
+    with pytest.raises(TapeError, match="parameter w has no gradient"):
+        train.sgd_one(w, 0.1)
+    with pytest.raises(BackendError, match="captured on backend 'cpu', not on 'python'"):
+        train.to_routine(train.forward(loss), backend="python")
+    with fnb.capture() as c:
+        pass
+    with pytest.raises(ArgumentError, match="no statements"):
+        train.to_routine(c.program)
+
+
+def test_parameters_come_in_the_order_of_their_making_from_shared_graphs():
+    a, b = (fnb.Parameter(fnb.tensor(value)) for value in (1.0, 2.0))
+    frozen = fnb.Parameter(fnb.tensor(3.0))
+    frozen.requires_grad = False
+    y = b * a + frozen
+    for _ in range(60):
+        y = y + y
+    assert [p.item() for p in train.parameters(y)] == [1.0, 2.0]
+    assert train.is_param(a)
+    assert not train.is_param(frozen)
+    assert not train.is_param(y)
