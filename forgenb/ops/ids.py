@@ -60,7 +60,7 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     recorder = seam.RECORDER.get() if isinstance(ids, Tensor) else None
     if isinstance(ids, Tensor):
         _check_place(name, ids, backend, what)
-    if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what)):
+    if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what), size):
         array = _host(ids)
         found = _whole(name, array, what)
         if not _inside(found, size):
@@ -68,7 +68,11 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
             raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
     if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous:
         return ids.detach()
-    return copied(ids, INT64) if recorder is not None else from_array(found, backend)
+    if recorder is None:
+        return from_array(found, backend)
+    converted = copied(ids, INT64)
+    recorder.checked[id(converted.memory)] = size
+    return converted
 
 
 def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:

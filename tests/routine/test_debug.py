@@ -1,0 +1,103 @@
+"""fnb.debug: dumps, times and a stop at what is not finite; afterwards everything is as it was."""
+
+import numpy as np
+import pytest
+
+import forgenb as fnb
+from forgenb import ops
+from forgenb.errors import MemoryModeError, NotFiniteError
+from forgenb.routine.debug import DEBUG
+
+X = np.full((4, 8), 2.0, "float32")
+
+
+def step(x):
+    with fnb.scope("first"):
+        y = x @ x.T
+    with fnb.scope("second"):
+        return ops.softmax(ops.log(y - 31.0)), y.sum()
+
+
+def test_dumps_go_into_the_folder(tmp_path):
+    with fnb.debug(folder=tmp_path / "out"):
+        fnb.compile(step, "my step")(X)
+        fnb.compile(step, "my step")(X)
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names[:4] == ["00_my_step.dot", "00_my_step.planned.txt", "00_my_step.py", "00_my_step.recorded.txt"]
+    assert len(names) == 8
+    read = {name: (tmp_path / "out" / name).read_text(encoding="utf-8") for name in names}
+    assert "v" in read["00_my_step.recorded.txt"]
+    assert "softmax" in read["00_my_step.planned.txt"]
+    assert read["00_my_step.dot"].startswith("digraph")
+    assert "def " in read["00_my_step.py"]
+
+
+def test_what_held_before_holds_again():
+    assert DEBUG.get() is None
+    with fnb.debug(trace=True):
+        outer = DEBUG.get()
+        with fnb.debug(finite=False):
+            assert DEBUG.get() is not outer
+        assert DEBUG.get() is outer
+    with pytest.raises(KeyError), fnb.debug():
+        raise KeyError
+    assert DEBUG.get() is None
+
+
+def test_the_first_statement_that_is_not_finite_is_named():
+    run = fnb.compile(step, "logs")
+    run(X)
+    with fnb.debug():
+        run(X)
+        with pytest.raises(NotFiniteError, match=r"'logs', statement \d \(.*in scope 'second'\) wrote 16 of 16"):
+            run(X * 0.5)
+    run(X * 0.5)
+    with fnb.debug(finite=False):
+        run(X * 0.5)
+
+
+def test_a_product_that_overflows_is_found():
+    run = fnb.compile(lambda x: x @ x.T, "product")
+    with fnb.debug(), pytest.raises(NotFiniteError, match="'product', statement 0 .gemm. wrote 16 of 16 values"):
+        run(X * 1e30)
+
+
+def test_a_strided_write_is_checked_where_it_lands():
+    target = fnb.tensor(np.full((4, 16), np.inf, "float32"))
+
+    def write(x):
+        target[:, ::2] = x
+        return target[:, ::2].sum()
+
+    with fnb.debug():
+        assert fnb.compile(write)(X).item() == 64
+
+
+def test_watched_runs_have_the_same_bits():
+    run = fnb.compile(step)
+    plain = [t.numpy().copy() for t in run(X)]
+    with fnb.debug(trace=True):
+        watched = [t.numpy().copy() for t in run(X)]
+    for one, other in zip(plain, watched, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_profile_is_a_table():
+    run = fnb.compile(step, "timed")
+    run(X)
+    with pytest.raises(MemoryModeError, match="'timed' has no traced run.*trace=True"):
+        run.routine.profile()
+    with fnb.debug(trace=True):
+        run(X)
+        run(X)
+    profile = run.routine.profile()
+    assert profile.runs == 2
+    lines = {line.name: line for line in profile.lines}
+    assert lines["gemm"].flop == 2 * 4 * 4 * 8
+    assert lines["gemm"].nbytes == 4 * (32 + 32 + 16)
+    assert all(line.seconds > 0 and line.nbytes > 0 and line.flop > 0 for line in profile.lines)
+    assert sum(line.statements for line in profile.lines) == len(run.routine.program)
+    text = str(profile)
+    assert "routine timed" in text
+    assert "mean of 2" in text
+    assert "GFLOP/s" in text
