@@ -54,7 +54,7 @@ class Compiled:
                 f"step {self.name!r} got arguments of types {kinds}: give arrays, tensors, and plain values that can "
                 "be compared, such as numbers, strings and tuples of them"
             ) from None
-        chosen = next((r for r in found if r[0].fits()), None)
+        chosen = next((r for r in found if not r[0].frozen or r[0].fits()), None)
         if chosen is None:
             chosen = self.routines[(*key, len(found))] = self._record(arguments)
             found.append(chosen)

@@ -61,6 +61,7 @@ class Routine:
             raise ArgumentError(f"routine {name!r} has no statements: the step computes nothing")
         recorder.finish()
         self.bindings = Bindings(_declared(recorder, symbols, name), name)
+        self._symbolic = len(self.bindings) > 0
         check_outputs(self._outputs, name)
         check_inline(recorder.statements)
         self._needs = _from_others(recorder, name)
@@ -100,12 +101,15 @@ class Routine:
             If another thread is running this routine, a value that another routine produces is not there yet, or
             something that the recording froze has changed.
         """
-        cells = self.bindings.snapshot(indices)
+        cells = self.bindings.snapshot(indices) if indices or self._symbolic else None
         if not self._lock.acquire(blocking=False):
             raise MemoryModeError(f"routine {self.name!r} is running in another thread: one run at a time")
-        token = CELLS.set(cells)
+        token = CELLS.set(cells) if cells is not None else None
         try:
-            self._check()
+            if self._needs or self._recorder.frozen:
+                self._check()
+            for guard in self._recorder.guards:
+                guard()
             for before in self._recorder.before:
                 before()
             debug = DEBUG.get()
@@ -115,8 +119,14 @@ class Routine:
                 self._watched(debug)
             self._done()
         finally:
-            CELLS.reset(token)
+            if token is not None:
+                CELLS.reset(token)
             self._lock.release()
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the recording depends on anything outside that may change."""
+        return bool(self._recorder.frozen)
 
     def fits(self) -> bool:
         """Whether what the recording froze is still as it was."""
@@ -130,8 +140,6 @@ class Routine:
             changed = self._recorder.changed()
             if changed is not None:
                 raise MemoryModeError(f"routine {self.name!r} does not fit any more: {changed}. Record it anew")
-        for guard in self._recorder.guards:
-            guard()
 
     def _watched(self, debug) -> None:
         if self._watch is None:
