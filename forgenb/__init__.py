@@ -1,7 +1,11 @@
-"""forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on."""
+"""forgenb: an autograd library whose kernels are plain Python, compiled for the target they run on.
+
+It lists the public names and defines nothing. Importing it compiles nothing, starts no thread and touches no
+device.
+"""
 
 from . import data, errors, models, nn, ops, optim, random, train
-from .backend import backends, compiled, stats, use
+from .backend import backends, compiled, settings, stats, use
 from .functional import custom_op, grad, value_and_grad
 from .gradcheck import gradcheck
 from .random import seed
@@ -31,6 +35,7 @@ __all__ = [
     "random",
     "save",
     "seed",
+    "settings",
     "stats",
     "tensor",
     "train",

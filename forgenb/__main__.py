@@ -1,4 +1,7 @@
-"""``python -m forgenb``: the same program as ``forgenb``."""
+"""``python -m forgenb``: the same program as ``forgenb``.
+
+Imports the command line and nothing else.
+"""
 
 from forgenb.cli import main
 

@@ -1,6 +1,8 @@
 """Every error that forgenb raises on purpose; catch `ForgeError` for all of them.
 
 A message is one paragraph: what was asked, what was got (shapes, dtypes, backend), what to do.
+
+Imports nothing. An error that is no more precise than one here does not deserve a class.
 """
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Functions of functions: `grad`, `value_and_grad`, and `custom_op` for a rule of the user's own."""
+"""Functions of functions: `grad`, `value_and_grad`, and `custom_op` for a rule of the user's own.
+
+Imports the tape, tensors and `as_tensor`, no op: derivatives are the ops' own.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ For outputs :math:`y_k = f_k(x)` and random cotangents :math:`w_k`, backward giv
 :math:`s(x) = \sum_k \langle w_k, y_k \rangle`. Every entry of it is compared with the central difference
 :math:`D(h) = (s(x + h) - s(x - h)) / 2h`, extrapolated from two steps, :math:`(4 D(h/2) - D(h)) / 3`, whose
 error falls with :math:`h^4`. The slopes to the right and to the left, extrapolated as well, show a kink.
+
+Imports tensors, dtypes, random numbers and the tape, no op: it checks any function of tensors.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ Two generators, each for one purpose:
   it, so that a mask needs no storage and backward draws it again.
 
 Nothing here reads or changes NumPy's global random state.
+
+Imports NumPy and `forgenb.errors` only: no tensor is made here.
 """
 
 import zlib

@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from .errors import TapeError
 from .tensor import Tensor
@@ -34,7 +35,7 @@ class Node:
         self.name = name
         self.specs = specs
         self.parents = parents
-        self.backward = backward
+        self.backward: Any = backward
         self.saved: tuple = ()
         self.output: Tensor | None = None
         self.consumed = False
@@ -82,8 +83,8 @@ def refuse_tracked(name: str, inputs: Sequence[Tensor]) -> None:
     """
     if _RECORDING.get() and any(t.node is not None for t in inputs):
         raise TapeError(
-            f"{name} has no backward rule, and one of its inputs is tracked: detach it, or leave out create_graph where "
-            "a second derivative through it is not needed"
+            f"{name} has no backward rule, and one of its inputs is tracked: detach it, or leave out create_graph "
+            "where a second derivative through it is not needed"
         )
 
 
@@ -289,7 +290,8 @@ class _Sweep:
         for number, (parent, grad) in enumerate(zip(node.parents, results, strict=True)):
             if parent is None or grad is None:
                 continue
-            spec = parent[0].specs[parent[1]]
+            source, index = parent
+            spec = source.specs[index]
             if (grad.shape, grad.dtype, grad.backend) != spec:
                 raise TapeError(
                     f"the backward of {node.name} gave input {number} a gradient of shape {grad.shape} and dtype "
@@ -297,7 +299,7 @@ class _Sweep:
                 )
             borrowed = id(grad.memory) in shared or not grad.contiguous
             shared.append(id(grad.memory))
-            self.arrive(*parent, grad, borrowed)
+            self.arrive(source, index, grad, borrowed)
         if not self.retain:
             node.backward, node.saved, node.output, node.parents, node.consumed = None, (), None, (), True
 

@@ -2,6 +2,8 @@
 
 Recording needs no `Tape`; this one only listens. Times are those of the kernels that were launched, as
 the host sees them, so that what a program does between two ops does not count.
+
+Imports the tape, tensors and the seam's trace; it must not change what is recorded, and no op is named here.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ same functions that ``fnb.ops`` offers. This module may import backend, dtypes a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +36,18 @@ def count(shape: tuple[int, ...]) -> int:
     return total
 
 
+@lru_cache(maxsize=4096)
+def gapless(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether these strides are the row-major ones, apart from those of axes with one element, which do not count."""
+    if count(shape) < 2:
+        return True
+    wanted = contiguous_strides(shape)
+    return all(extent == 1 or stride == step for extent, stride, step in zip(shape, strides, wanted, strict=True))
+
+
+Method = Callable[..., "Tensor"]
+
+
 class Tensor:
     """A multi-dimensional array on one backend. Make one with `forgenb.tensor`.
 
@@ -48,6 +61,63 @@ class Tensor:
 
     __slots__ = ("__weakref__", "backend", "dtype", "index", "memory", "name", "node", "offset", "shape", "strides")
     __array_ufunc__: Any = None
+
+    # What else a tensor can do: `forgenb.ops` puts it here when it is imported, so that each has one definition.
+    # The function of the same name in ``fnb.ops`` documents it (an operator is documented by add, sub, pow, ...).
+    __add__: Method
+    __radd__: Method
+    __sub__: Method
+    __rsub__: Method
+    __mul__: Method
+    __rmul__: Method
+    __truediv__: Method
+    __rtruediv__: Method
+    __pow__: Method
+    __rpow__: Method
+    __matmul__: Method
+    __rmatmul__: Method
+    __neg__: Method
+    __abs__: Method
+    __gt__: Method
+    __ge__: Method
+    __lt__: Method
+    __le__: Method
+    __eq__: Method  # type: ignore[assignment]  # by element, as in NumPy
+    __ne__: Method  # type: ignore[assignment]
+    __getitem__: Method
+    __setitem__: Callable[..., None]
+    __iter__: Callable[..., Iterator[Tensor]]
+    __float__: Callable[..., float]
+    __array__: Callable[..., np.ndarray]
+    T: Tensor
+    abs: Method
+    add_in_place: Method
+    argmax: Method
+    argmin: Method
+    assign_: Method
+    astype: Method
+    clip: Method
+    copy: Method
+    exp: Method
+    expand_dims: Method
+    flip: Method
+    log: Method
+    max: Method
+    mean: Method
+    min: Method
+    moveaxis: Method
+    relu: Method
+    reshape: Method
+    sigmoid: Method
+    sqrt: Method
+    square: Method
+    squeeze: Method
+    sum: Method
+    swapaxes: Method
+    take: Method
+    tanh: Method
+    to: Method
+    transpose: Method
 
     def __init__(self, memory, offset: int, shape: tuple, strides: tuple, dtype: np.dtype, backend):
         self.memory = memory
@@ -73,7 +143,7 @@ class Tensor:
     @property
     def contiguous(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
-        return self.strides == contiguous_strides(self.shape) or self.size < 2
+        return gapless(self.shape, self.strides)
 
     @property
     def address(self) -> int:
@@ -190,11 +260,8 @@ class Tensor:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise ArgumentError("len() of a tensor without dimensions")
+            raise DTypeError("len() of a tensor without dimensions: it has one number, which item() gives")
         return self.shape[0]
-
-    def __float__(self) -> float:
-        return float(self.item())
 
     def __int__(self) -> int:
         return int(self.item())
@@ -203,10 +270,6 @@ class Tensor:
         if self.size != 1:
             raise ArgumentError(f"the truth of a tensor of shape {self.shape} is ambiguous: it needs one element")
         return bool(self.item())
-
-    def __array__(self, dtype=None, copy=None) -> np.ndarray:
-        found = self.numpy()
-        return found.astype(dtype) if dtype is not None and found.dtype != dtype else found.copy() if copy else found
 
     def __repr__(self) -> str:
         body = np.array2string(self.numpy(), separator=", ", prefix="tensor(")
@@ -274,6 +337,8 @@ def tensor(
         If the dtype is not supported, or not a float where a gradient is asked for.
     ArgumentError
         If `data` is ragged or holds anything but numbers.
+    TapeError
+        If `data` is a list with a tracked tensor.
     """
     if isinstance(data, Tensor):
         target = get_backend(backend) if backend else data.backend
@@ -304,6 +369,11 @@ def _as_array(data) -> np.ndarray:
 
 def _plain(data):
     if isinstance(data, Tensor):
+        if data.node is not None:
+            raise TapeError(
+                f"tensor() got a list with a tracked tensor of shape {data.shape}, whose gradient would be lost: join "
+                "tensors with stack, or write x.detach()"
+            )
         return data.numpy()
     return [_plain(x) for x in data] if isinstance(data, (list, tuple)) else data
 

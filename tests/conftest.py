@@ -1,4 +1,4 @@
-"""No test may leave process-wide state changed: the fixture here fails it, and puts the state back."""
+"""Fixtures of several folders. No test may leave process-wide state changed: one fails it, and puts the state back."""
 
 import pytest
 from support.state import differences, restore, snapshot
@@ -11,3 +11,11 @@ def _nothing_is_left_changed():
     changed = differences(before, snapshot())
     restore(before)
     assert changed == [], f"the test left state changed: {', '.join(changed)}"
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A file with 400 characters of twelve kinds."""
+    path = tmp_path / "text.txt"
+    path.write_text("abcde fghij\n" * 33 + "abcd")
+    return path

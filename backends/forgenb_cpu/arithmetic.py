@@ -2,10 +2,14 @@
 
 `forgenb.kernel.primitives` says what each name means; functions here carry no docstring where that one says it all.
 The only fast-math flag is `reassoc`, on the one addition of `accumulate`.
+
+Imports NumPy, llvmlite and Numba. A word whose result has the kernel's dtype whatever it is given goes to
+`conversions`.
 """
 
 import operator
 from functools import partial
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -16,8 +20,12 @@ from numba.extending import intrinsic
 I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 HALF, FLOAT, DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 
-# LLVM type of the float -> integer type of its bits, stored mantissa bits, exponent bias, lift of a subnormal
-LAYOUT = {FLOAT: (I32, 23, 127, 24, np.float32, np.uint32), DOUBLE: (I64, 52, 1023, 54, np.float64, np.uint64)}
+# LLVM type of the float -> integer type of its bits, stored mantissa bits, exponent bias, lift of a subnormal,
+# NumPy's type of the float and of its bits
+LAYOUT: dict[ir.Type, tuple[ir.IntType, int, int, int, Any, Any]] = {
+    FLOAT: (I32, 23, 127, 24, np.float32, np.uint32),
+    DOUBLE: (I64, 52, 1023, 54, np.float64, np.uint64),
+}
 
 
 def shared_real(*args):

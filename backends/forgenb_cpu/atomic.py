@@ -1,4 +1,8 @@
-"""Atomic slots for the thread pool, and calls through C function addresses, as Numba intrinsics."""
+"""Atomic slots for the thread pool, and calls through C function addresses, as Numba intrinsics.
+
+Imports llvmlite and Numba. Nothing here may be used by a kernel: bodies have no atomics, since their order would
+show in the bits.
+"""
 
 from __future__ import annotations
 
@@ -83,4 +87,11 @@ def call_plain(typing, function):
     return nt.void(nt.int64), build
 
 
-INTRINSICS = {f.__name__: f for f in (atomic_load, atomic_store, atomic_add, pause, call_launcher, call_plain)}
+INTRINSICS = {
+    "atomic_load": atomic_load,
+    "atomic_store": atomic_store,
+    "atomic_add": atomic_add,
+    "pause": pause,
+    "call_launcher": call_launcher,
+    "call_plain": call_plain,
+}

@@ -1,4 +1,7 @@
-"""What generated launchers call: slots of the argument block, typed addresses, room on the stack."""
+"""What generated launchers call: slots of the argument block, typed addresses, room on the stack.
+
+Imports llvmlite, Numba and the layout of `forgenb.kernel`. Arithmetic belongs in `arithmetic`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 Every nested function carries the key in its module name, since two cached kernels with equal symbol
 names would otherwise call each other's helpers once both are loaded. Kernels are C callables
 ``(begin, end, args)`` and must not raise; everything is checked before a launch.
+
+Imports Numba, llvmlite, `forgenb.kernel` and this plug-in's templates and intrinsics. Nothing here launches,
+allocates or knows an op.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import threading
 import time
 import types
 from dataclasses import dataclass
+from typing import Any
 
 import llvmlite
 import llvmlite.binding
@@ -33,7 +37,7 @@ from . import blocks
 from .intrinsics import half_conversions, primitives_for
 from .templates import launcher_text, operand_types, panel_text
 
-OPTIONS = {"error_model": "numpy", "boundscheck": False}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False}
 SIGNATURE = nt.void(nt.int64, nt.int64, nt.int64)
 PANEL_SIGNATURE = nt.int64(*(nt.int64,) * 8)
 TYPES = {
@@ -46,6 +50,7 @@ TYPES = {
 }
 TYPES |= {"uint8": np.uint8, "float32": np.float32, "float64": np.float64}
 FILE = "forgenb_launcher.py"
+SWITCHES = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,8 @@ class _Beside(caching._CacheLocator):
         return cls(file) if os.path.basename(file) == FILE else None
 
 
-caching.CacheImpl._locator_classes.insert(0, _Beside)
+_LOCATORS: list[Any] = caching.CacheImpl._locator_classes
+_LOCATORS.insert(0, _Beside)
 
 
 @functools.cache
@@ -92,8 +98,7 @@ def machine() -> tuple:
     """What the code depends on besides the kernel: versions, CPU, and Numba's switches."""
     magic = registry.cpu_target.target_context.codegen().magic_tuple()
     versions = (sys.version, sys.abiflags, numba.__version__, llvmlite.__version__, np.__version__)
-    switches = (config.OPT, config.BOUNDSCHECK, config.DEBUGINFO_DEFAULT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
-    return (*versions, repr(magic), *switches)
+    return (*versions, repr(magic), *(getattr(config, name) for name in SWITCHES))
 
 
 _LIVE: dict[str, Compiled] = {}
@@ -155,6 +160,7 @@ def _build(name: str, key: str, text: str, bodies: dict, extras: dict, signature
         known = False
         handle = cfunc(signature, **OPTIONS)(module.launch)
     cached = known and handle.cache_hits > 0 if hasattr(handle, "cache_hits") else known
+    assert handle.address is not None
     return Compiled(name, key, handle.address, text, time.perf_counter() - started, cached, handle)
 
 

@@ -1,6 +1,8 @@
 """The primitives whose result has the kernel's dtype, and float16 storage.
 
 LLVM turns float16 to float32 and back with one vector instruction each (vcvtph2ps, vcvtps2ph).
+
+Imports NumPy, llvmlite, Numba and `arithmetic`; a word whose result has the dtype of its operands goes there.
 """
 
 import numpy as np
@@ -25,7 +27,10 @@ def converted(real, n):
 
 
 def unit(real, r):
-    """Signature and code of `unit_from_bits`: a signed conversion (24 bits are never negative) is the one that packs."""
+    """Signature and code of `unit_from_bits`.
+
+    The conversion is a signed one (24 bits are never negative), because that one packs.
+    """
 
     def emit(context, builder, signature, args):
         kind = context.get_value_type(real)

@@ -1,4 +1,8 @@
-"""The table of the primitives on the CPU: name -> Numba intrinsic, or plain function for the binder to compile."""
+"""The table of the primitives on the CPU: name -> Numba intrinsic, or plain function for the binder to compile.
+
+Imports `arithmetic` and `conversions`, which define what is listed here. A primitive that is missing here is one
+that the CPU lacks.
+"""
 
 import numpy as np
 

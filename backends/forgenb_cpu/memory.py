@@ -3,6 +3,8 @@
 A fresh page costs more than the arithmetic on it (about 0.2 us for 4 KiB), so training steps, which ask
 for the same sizes over and over, run out of the pool. A block that is handed out holds anything: whoever
 asks writes all of it. With `POISON` set, blocks come filled with NaN so that tests see who does not.
+
+Imports NumPy only. What a block means (dtype, shape) is never known here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS."""
+"""The CPU backend: what `forgenb.backend` asks of a plug-in, on top of compile, pool, memory and BLAS.
+
+Imports the other modules of this plug-in and `forgenb.errors`. No op is named here, and no result depends on how
+many threads there are.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import atexit
 import ctypes
 import inspect
 import os
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +37,7 @@ class CpuBackend:
         load_blas()
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
-        self._calls: dict[int, object] = {}
+        self._calls: dict[int, Any] = {}
         os.register_at_fork(after_in_child=self._forget_pool)
         atexit.register(self._close)
 
@@ -47,6 +52,9 @@ class CpuBackend:
             raise ArgumentError(f"threads must be at least 1, got {number}")
         self._close()
         self._threads = int(number)
+
+    def __repr__(self) -> str:
+        return f"<backend cpu, threads={self._threads}>"
 
     def allocate(self, nbytes: int) -> Memory:
         return Memory(nbytes)
@@ -81,12 +89,11 @@ class CpuBackend:
         outer, inner = batch
         blocks, width, by_rows = split(outer * inner, m, n)
         units = blocks * outer * inner
-        a, b, out, bias = places
+        bias = places[3]
         leading, strides = steps
-        block = PACK.pack(
-            *shape, a, b, out, bias, scales[0], 1.0 if bias else scales[1], *leading, *flags, inner, *strides, blocks, width,
-            by_rows, blas_function(real),
-        )  # fmt: skip
+        factors = scales[0], 1.0 if bias else scales[1]
+        cut = blocks, width, by_rows
+        block = PACK.pack(*shape, *places, *factors, *leading, *flags, inner, *strides, *cut, blas_function(real))
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
         with one_thread():
             self.launch(gemm_launcher(real), units, units if serial else max(1, units // 16), block)

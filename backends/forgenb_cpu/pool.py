@@ -7,6 +7,9 @@ operating system has not scheduled. Chunk bounds do not depend on who runs them,
 A worker spins for a moment after its last chunk, then sleeps on a Python lock until a job wakes it.
 A second Python thread that launches meanwhile runs its chunks alone. A forked child starts without
 workers and makes its own. The threads start at the first launch that is worth splitting.
+
+Imports Numba, `atomic` and `compile`. It knows launchers as addresses; nothing here may wait for a thread that has
+not begun.
 """
 
 from __future__ import annotations
@@ -87,7 +90,7 @@ class Pool:
         self._run = ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 4, ctypes.c_char_p)(run.address)
         self._state = np.zeros(len(SLOT) * SPACING, np.int64)
         self._job = self._state.ctypes.data
-        self._state[SLOT["YIELD"] * SPACING] = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value
+        self._state[SLOT["YIELD"] * SPACING] = ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value or 0
         self._busy = threading.Lock()
         self._sleeping: list[threading.Semaphore] = []
         self._workers: list[threading.Thread] = []

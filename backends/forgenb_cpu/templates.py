@@ -5,6 +5,8 @@ contiguous and stored in the dtype that the body works in, else a copy in a smal
 that one vectorised loop serves every layout; `leave` copies such a room back. A row launcher calls the
 body row by row. The text is what runs, what is hashed for the cache, and what a reader sees. Positions
 are unsigned because Numba then leaves out the wrap-around of negative indices, which stops vectorising.
+
+Imports the declarations of `forgenb.kernel`, no compiler: it makes text.
 """
 
 from __future__ import annotations

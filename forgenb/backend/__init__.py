@@ -5,9 +5,22 @@ Imports `forgenb.kernel` and `forgenb.errors`; no tensor and no op is known here
 
 from ..kernel import declare
 from .interface import API, Backend
+from .options import Settings, settings
 from .registry import backends, compiled, get_backend, refresh, use
 from .seam import Stats, stats
 
-__all__ = ["API", "Backend", "Stats", "backends", "compiled", "get_backend", "refresh", "stats", "use"]
+__all__ = [
+    "API",
+    "Backend",
+    "Settings",
+    "Stats",
+    "backends",
+    "compiled",
+    "get_backend",
+    "refresh",
+    "settings",
+    "stats",
+    "use",
+]
 
 declare._BACKENDS[:] = [get_backend]

@@ -1,6 +1,9 @@
 """What a plug-in must supply, as a protocol. It supplies no op, no shape rule and no gradient.
 
 A plug-in is a module with ``API`` (this number), ``available()`` (None, or why not) and ``create()``.
+
+Imports NumPy for its types. A method is added only if every backend needs it, together with a new `API` number
+where old plug-ins break.
 """
 
 from __future__ import annotations

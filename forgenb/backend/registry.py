@@ -2,6 +2,9 @@
 
 A plug-in announces itself in the group ``forgenb.backends``. Listing imports none of them; a broken one
 is listed with its reason and raises it when it is chosen.
+
+Imports the standard library, `forgenb.errors` and the interface; a plug-in is imported when it is chosen, and none
+is named here but the default.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import importlib.metadata
 import os
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import BackendBroken, BackendError
 from .interface import API
@@ -30,7 +34,7 @@ class Slot:
     version: str
     target: str
     state: str = "not loaded"
-    backend: object = None
+    backend: Any = None
     error: BackendBroken | None = None
 
 

@@ -1,6 +1,8 @@
 """The one seam: every launch, allocation, product and copy of the library passes through these functions.
 
 They count (`stats`), compile on first use, and, while someone traces, note which kernels ran how long.
+
+Imports the declarations of `forgenb.kernel`. Every launch passes here, so nothing that takes time may be added.
 """
 
 from __future__ import annotations

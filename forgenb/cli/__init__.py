@@ -2,6 +2,8 @@
 
 A wrong argument, file or folder gives exit code 2 and one paragraph on the standard error output; a
 training that diverges gives 1, an interrupted one 130.
+
+Imports its own modules. What a command does is in the library, so that a script can do it too.
 """
 
 import sys

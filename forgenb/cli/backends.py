@@ -1,4 +1,7 @@
-"""``forgenb backends``: the plug-ins that are installed."""
+"""``forgenb backends``: the plug-ins that are installed.
+
+Imports `forgenb.backend` and rich; loads no backend.
+"""
 
 from argparse import Namespace
 

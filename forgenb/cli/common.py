@@ -1,4 +1,7 @@
-"""What the commands share: a parser that complains in one paragraph, plain output, and a polite stop."""
+"""What the commands share: a parser that complains in one paragraph, plain output, and a polite stop.
+
+Imports the standard library; what only one command needs belongs to that command.
+"""
 
 import argparse
 import json

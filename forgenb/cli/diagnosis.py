@@ -1,4 +1,7 @@
-"""Facts about this installation, and what in them would be slow."""
+"""Facts about this installation, and what in them would be slow.
+
+Imports what it reports on; it prints nothing and changes nothing. `doctor` shows what is found here.
+"""
 
 import contextlib
 import importlib.metadata

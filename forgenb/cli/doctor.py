@@ -1,4 +1,7 @@
-"""``forgenb doctor``: what runs where, what would be slow, and how to mend it."""
+"""``forgenb doctor``: what runs where, what would be slow, and how to mend it.
+
+Imports `diagnosis` and rich; finds nothing out by itself.
+"""
 
 from argparse import Namespace
 from collections.abc import Iterator

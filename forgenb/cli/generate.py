@@ -1,4 +1,7 @@
-"""``forgenb generate``: text from a trained model."""
+"""``forgenb generate``: text from a trained model.
+
+Imports models, data and checkpoints; sampling itself is `forgenb.models`.
+"""
 
 import sys
 from argparse import Namespace

@@ -1,4 +1,7 @@
-"""How a training is shown: a bar in a terminal, lines elsewhere, or JSON."""
+"""How a training is shown: a bar in a terminal, lines elsewhere, or JSON.
+
+Imports rich and what a step reports; it decides nothing about the training.
+"""
 
 import time
 from dataclasses import asdict

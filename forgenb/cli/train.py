@@ -1,4 +1,7 @@
-"""``forgenb train``: train a character-level GPT, or go on with a run."""
+"""``forgenb train``: train a character-level GPT, or go on with a run.
+
+Imports `forgenb.train` and `progress`; the loop itself is `forgenb.train.loop`.
+"""
 
 import os
 import sys

@@ -2,6 +2,8 @@
 
 All of it is NumPy on the host. Ids are int64; ``n`` is the length of a text, ``t`` the context and ``b`` the
 batch.
+
+It imports its own modules; no tensor is made and nothing is downloaded.
 """
 
 from forgenb.data.batches import batch, batch_starts, windows

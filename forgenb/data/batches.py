@@ -2,6 +2,8 @@
 
 A window that starts at ``s`` is the input ``ids[s : s + t]`` with the target ``ids[s + 1 : s + t + 1]``, so a
 sequence of ``n`` ids has ``n - t`` windows, the last of which starts at ``n - t - 1``.
+
+Imports NumPy and `forgenb.random`; a batch depends on the seed and the step alone, so no state may be kept here.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Checking that something is a sequence of ids."""
+"""Checking that something is a sequence of ids.
+
+Imports NumPy and `forgenb.errors`. Ids that an op is given are checked in `forgenb.ops.ids`.
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

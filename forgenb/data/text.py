@@ -1,4 +1,7 @@
-"""Where text comes from, and its split into training and validation."""
+"""Where text comes from, and its split into training and validation.
+
+Imports NumPy and the standard library; never the network.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Characters as ids."""
+"""Characters as ids.
+
+Imports NumPy and `forgenb.errors`; no file is read here.
+"""
 
 import json
 from collections.abc import Mapping

@@ -2,6 +2,8 @@
 
 A key is a hash of everything that the machine code depends on (bound bodies, helpers, literals, flags,
 versions, CPU), never of time stamps, file names or line numbers. One folder holds one key.
+
+Imports the standard library, NumPy, `forgenb.errors` and `binding`.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
 
 from ..errors import ArgumentError
 
@@ -48,7 +50,7 @@ class Scalar:
 class Kernel:
     """A body with its declaration. Calling it runs the body itself, as plain Python."""
 
-    body: Callable
+    body: FunctionType
     form: str
     operands: tuple[Operand, ...]
     scalars: tuple[Scalar, ...]
@@ -62,6 +64,7 @@ class Kernel:
         return self.body.__name__
 
     def __call__(self, *args, **kwargs):
+        """Run the body once, as plain Python."""
         return self.body(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -84,7 +87,7 @@ def _parse(text: str) -> tuple[str, tuple[str, ...], str]:
     return match["name"], dims, match["kind"] or "real"
 
 
-def _declare(body: Callable, form: str, text: str) -> Kernel:
+def _declare(body: Any, form: str, text: str) -> Kernel:
     extent, bar, rest = text.rpartition("|")
     arrays, _, scalar_text = rest.partition(";")
     before, arrow, after = arrays.partition("->")
@@ -97,8 +100,8 @@ def _declare(body: Callable, form: str, text: str) -> Kernel:
         for name, dims, kind in {**inputs, **{n: o for n, o in outputs.items() if n not in inputs}}.values()
     )
     scalars = tuple(Scalar(name, kind) for name, _, kind in map(_parse, scalar_text.split()))
-    named = (extent.strip(),) if bar else ()
-    symbols = tuple(dict.fromkeys((*named, *(d for operand in operands for d in operand.dims))))
+    first = (extent.strip(),) if bar else ()
+    symbols = tuple(dict.fromkeys((*first, *(d for operand in operands for d in operand.dims))))
     named = body.__code__.co_varnames[: body.__code__.co_argcount]
     kernel = Kernel(body, form, operands, scalars, symbols, "index" in named, tuple(outputs))
     _check_parameters(kernel, named)

@@ -4,6 +4,8 @@ The argument is reduced with `rint` and `fma`, a polynomial does the rest, and t
 coefficients were fitted for forgenb by Remez exchange in 200-bit arithmetic, minimising the relative error of the
 function on the reduced interval, then rounded to the dtype. Errors in ulp are measured maxima; results that underflow
 are subnormal, not flushed. float32 bodies compute in float32 only.
+
+Imports primitives only; no branch on a value may be added.
 """
 
 from .primitives import (
@@ -96,40 +98,44 @@ def corrected_quotient(above, below, lost):
     return fma(inverse, fma(-quotient, lost, fma(-quotient, below, above)), quotient)
 
 
-def sigmoid_float32(x):
-    """1 / (1 + e**-x) to 2.5 ulp; small for x < 0 without cancellation."""
-    e = exp_float32(-absolute(x))
+def sigmoid_from(x, e):
+    """1 / (1 + e**-x) from e**-abs(x): small for x < 0 without cancellation."""
     return select(x < 0.0, e, 1.0) / (1.0 + e)
+
+
+def sigmoid_float32(x):
+    """1 / (1 + e**-x) to 2.5 ulp."""
+    return sigmoid_from(x, exp_float32(-absolute(x)))
 
 
 def sigmoid_float64(x):
-    """1 / (1 + e**-x) to 2.5 ulp; small for x < 0 without cancellation."""
-    e = exp_float64(-absolute(x))
-    return select(x < 0.0, e, 1.0) / (1.0 + e)
+    """1 / (1 + e**-x) to 2.5 ulp."""
+    return sigmoid_from(x, exp_float64(-absolute(x)))
+
+
+def tanh_from(x, a, k, p):
+    """(e**2a - 1) / (e**2a + 1) with the sign of x, and 1 - 2 / (e**2a + 1) above 0.55, from e**2a = 2**k (1 + p)."""
+    power = power_of_two(k)
+    large = a > 0.55
+    above, below = select(large, 2.0, fma(power, p, power - 1.0)), fma(power, p, power + 1.0)
+    quotient = corrected_quotient(above, below, fma(power, p, (power + 1.0) - below))
+    return copysign(select(large, 1.0 - quotient, quotient), x)
 
 
 def tanh_float32(x):
-    """The hyperbolic tangent to 1.7 ulp: (e**2x - 1) / (e**2x + 1), and 1 - 2 / (e**2x + 1) above 0.55."""
+    """The hyperbolic tangent to 1.7 ulp."""
     a = absolute(x)
     a = select(a > 9.1, 9.1, a)
     k, p = reduced_expm1_float32(a + a)
-    power = power_of_two(k)
-    large = a > 0.55
-    above, below = select(large, 2.0, fma(power, p, power - 1.0)), fma(power, p, power + 1.0)
-    quotient = corrected_quotient(above, below, fma(power, p, (power + 1.0) - below))
-    return copysign(select(large, 1.0 - quotient, quotient), x)
+    return tanh_from(x, a, k, p)
 
 
 def tanh_float64(x):
-    """The hyperbolic tangent to 1.7 ulp: (e**2x - 1) / (e**2x + 1), and 1 - 2 / (e**2x + 1) above 0.55."""
+    """The hyperbolic tangent to 1.7 ulp."""
     a = absolute(x)
     a = select(a > 19.1, 19.1, a)
     k, p = reduced_expm1_float64(a + a)
-    power = power_of_two(k)
-    large = a > 0.55
-    above, below = select(large, 2.0, fma(power, p, power - 1.0)), fma(power, p, power + 1.0)
-    quotient = corrected_quotient(above, below, fma(power, p, (power + 1.0) - below))
-    return copysign(select(large, 1.0 - quotient, quotient), x)
+    return tanh_from(x, a, k, p)
 
 
 def scaled_log1p_float32(f, e):

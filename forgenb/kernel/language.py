@@ -1,11 +1,15 @@
-"""What a primitive is, how a function has one body for each dtype, and the dtype rules of plain-Python meanings."""
+"""What a primitive is, how a function has one body for each dtype, and the dtype rules of plain-Python meanings.
+
+Imports NumPy; the words themselves are in `primitives`.
+"""
 
 import math
+from typing import Any
 
 import numpy as np
 
 # The integer type of the bits, the stored mantissa bits, and the power of two that lifts any subnormal number.
-BITS = {np.float32: (np.uint32, 23, 24), np.float64: (np.uint64, 52, 54)}
+BITS: dict[type, tuple[Any, int, int]] = {np.float32: (np.uint32, 23, 24), np.float64: (np.uint64, 52, 54)}
 
 
 class Primitive:
@@ -25,6 +29,7 @@ class Primitive:
         self.__name__, self.__doc__ = meaning.__name__, meaning.__doc__
 
     def __call__(self, *args):
+        """What the word means, in plain Python."""
         return self.meaning(*args)
 
     def __repr__(self):
@@ -78,4 +83,5 @@ def rounded(kind, value):
 
 
 def numpy_kind(kind):
+    """The NumPy type that stands for `kind`: float64 for Python floats."""
     return np.float64 if kind is float else kind

@@ -1,4 +1,7 @@
-"""pow as a branch-free body of primitives: the logarithm in two floats, so that the product with y keeps its bits."""
+"""pow as a branch-free body of primitives: the logarithm in two floats, so that the product with y keeps its bits.
+
+Imports primitives only; no branch on a value may be added.
+"""
 
 from .primitives import (
     ByDtype,
@@ -12,6 +15,25 @@ from .primitives import (
     rint,
     select,
 )
+
+
+def regular_base(x):
+    """The absolute value of x where it is finite and not 0, else 1."""
+    a = absolute(x)
+    return select((a > 0.0) & (a < infinity()), a, 1.0)
+
+
+def with_special_values(x, y, value):
+    """x**y from the power of `regular_base`: its sign, and IEEE 754's rules for zeros, infinities, NaN and x < 0."""
+    a = absolute(x)
+    regular = (a > 0.0) & (a < infinity())
+    value = select(regular, value, select((y < 0.0) == (a == 0.0), infinity(), 0.0))
+    whole = rint(y) == y
+    odd = whole & (rint(y * 0.5) != y * 0.5)
+    value = select(odd, copysign(value, x), value)
+    value = select((x < 0.0) & (a < infinity()) & (rint(y) != y), not_a_number(), value)
+    value = select((x != x) | (y != y), not_a_number(), value)
+    return select((y == 0.0) | (x == 1.0), 1.0, value)
 
 
 def two_part_log_float32(x):
@@ -56,16 +78,7 @@ def positive_pow_float32(x, y):
 
 def pow_float32(x, y):
     """x**y to 1.2 ulp, with IEEE 754's rules for zeros, infinities, NaN and negative x."""
-    a = absolute(x)
-    regular = (a > 0.0) & (a < infinity())
-    value = positive_pow_float32(select(regular, a, 1.0), y)
-    value = select(regular, value, select((y < 0.0) == (a == 0.0), infinity(), 0.0))
-    whole = rint(y) == y
-    odd = whole & (rint(y * 0.5) != y * 0.5)
-    value = select(odd, copysign(value, x), value)
-    value = select((x < 0.0) & (a < infinity()) & (rint(y) != y), not_a_number(), value)
-    value = select((x != x) | (y != y), not_a_number(), value)
-    return select((y == 0.0) | (x == 1.0), 1.0, value)
+    return with_special_values(x, y, positive_pow_float32(regular_base(x), y))
 
 
 def two_part_log_float64(x):
@@ -117,16 +130,7 @@ def positive_pow_float64(x, y):
 
 def pow_float64(x, y):
     """x**y to 1.6 ulp, with IEEE 754's rules for zeros, infinities, NaN and negative x."""
-    a = absolute(x)
-    regular = (a > 0.0) & (a < infinity())
-    value = positive_pow_float64(select(regular, a, 1.0), y)
-    value = select(regular, value, select((y < 0.0) == (a == 0.0), infinity(), 0.0))
-    whole = rint(y) == y
-    odd = whole & (rint(y * 0.5) != y * 0.5)
-    value = select(odd, copysign(value, x), value)
-    value = select((x < 0.0) & (a < infinity()) & (rint(y) != y), not_a_number(), value)
-    value = select((x != x) | (y != y), not_a_number(), value)
-    return select((y == 0.0) | (x == 1.0), 1.0, value)
+    return with_special_values(x, y, positive_pow_float64(regular_base(x), y))
 
 
 pow = ByDtype("pow", {"float32": pow_float32, "float64": pow_float64})

@@ -4,6 +4,9 @@ A body uses these names for everything that plain ``+ - * /`` and comparisons ca
 target. A backend replaces each by its own implementation of the same name; called as they are, they run on Python
 and NumPy scalars, give the kernel's dtype (a Python float takes the dtype of its neighbours), emit no warning and
 agree bit for bit with the compiled form (NaN payloads apart; `accumulate` may re-associate).
+
+Imports NumPy and `language`. A word is added only if no other word can say it, since every backend must then have
+it.
 """
 
 import math
@@ -210,7 +213,8 @@ def exponent_scale(x, k):
     """X * 2**k, rounded once, for 0.25 <= abs(x) <= 4 and an integer-valued k.
 
     The range of k is -252 to 255 in float32 and -2044 to 2047 in float64: results may overflow to infinity and
-    underflow gradually. A NaN in x or k gives NaN. The power is built in bits as two factors, so that neither overflows.
+    underflow gradually. A NaN in x or k gives NaN. The power is built in bits as two factors, neither of which
+    overflows.
     """
     kind = kind_of(x, k)
     if x != x or k != k:

@@ -1,4 +1,7 @@
-"""erf, sin and cos as branch-free bodies of primitives (see `exponential` for how they were fitted and measured)."""
+"""erf, sin and cos as branch-free bodies of primitives (see `exponential` for how they were fitted and measured).
+
+Imports primitives and `exponential`; no branch on a value may be added.
+"""
 
 from .exponential import exp_float32, exp_float64
 from .primitives import (

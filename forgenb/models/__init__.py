@@ -1,4 +1,7 @@
-"""Models made of `forgenb.nn`, and sampling from them."""
+"""Models made of `forgenb.nn`, and sampling from them.
+
+Imports its own modules; a model is ops and modules, with no kernel of its own.
+"""
 
 from .generate import generate, next_id, stream
 from .gpt import GPT, GPTConfig

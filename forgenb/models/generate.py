@@ -1,4 +1,7 @@
-"""Sampling from a language model, one id after the other, with the last `context` ids as its window."""
+"""Sampling from a language model, one id after the other, with the last `context` ids as its window.
+
+Imports the model, random numbers and the tape's `no_grad`; text and files belong to the caller.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """GPT-2: a decoder-only transformer with learned positions, pre-normalised blocks and a tied head.
 
 Symbols of shapes: b samples, t time, c width, v vocabulary.
+
+Imports `forgenb.nn` and ops; no optimiser, data or file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Modules: what holds parameters. Imports tensors, ops and random numbers."""
+"""Modules: what holds parameters. Imports tensors, ops and random numbers.
+
+An optimiser or a training loop does not belong here.
+"""
 
 from .dropout import Dropout
 from .embedding import Embedding

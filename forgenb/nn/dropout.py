@@ -1,4 +1,7 @@
-"""Dropout as a module, and the numbering of dropout sites in a model."""
+"""Dropout as a module, and the numbering of dropout sites in a model.
+
+Imports the op, `forgenb.random` and `module`; no random state is kept here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A table of rows, looked up by id."""
+"""A table of rows, looked up by id.
+
+Imports the op, `init` and `module`; a layer has no kernel of its own.
+"""
 
 from __future__ import annotations
 

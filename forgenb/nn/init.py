@@ -1,4 +1,8 @@
-"""Initial values of parameters: drawn on the host, from the stream of a seed and a parameter's name."""
+"""Initial values of parameters: drawn on the host, from the stream of a seed and a parameter's name.
+
+Imports random numbers, dtypes and tensors; a device never draws an initial value, so that all backends begin with
+the same bits.
+"""
 
 from __future__ import annotations
 

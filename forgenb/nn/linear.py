@@ -1,4 +1,7 @@
-"""The affine layer."""
+"""The affine layer.
+
+Imports the op, `init` and `module`; a layer has no kernel of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`Module`: a tree of parameters with one canonical order, which the optimiser and checkpoints share."""
+"""`Module`: a tree of parameters with one canonical order, which the optimiser and checkpoints share.
+
+Imports tensors, errors and the copies of `forgenb.ops`; no layer and no file format.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layer normalisation."""
+"""Layer normalisation.
+
+Imports the op, `init` and `module`; a layer has no kernel of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Every op as a function, and the table that describes them all. ``fnb.ops.<op>`` looks a name up there."""
+"""Every op as a function, and the table that describes them all. ``fnb.ops.<op>`` looks a name up there.
+
+A family of ops imports kernels, the tape, tensors, `apply`, `table` and other families; never a backend, since
+every op runs on all of them. This module imports the families; an op is defined in its family, never here.
+"""
 
 from . import (  # noqa: F401, each enters its rows into the table
     activations,

@@ -2,6 +2,9 @@
 
 At a kink the gradient is one fixed value, the same on every backend: 0 for `relu` at 0, `dout` for `clip` on
 either bound.
+
+Imports what every family of ops does (see `forgenb.ops`); an activation with a story of its own, such as gelu, has
+its own file.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Ops call these functions and nothing below them. `run_map` launches a scalar function over broadcast
 operands of any strides; `run_rows` launches a row program on contiguous operands.
+
+Imports the seam, kernels, tensors and the copy kernel; no rule of a gradient belongs here.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Each op is told whole: kernel, op with its closure, table row. A gradient is summed back over the axes
 that its operand was broadcast along (`sum_to`).
+
+Imports what every family of ops does (see `forgenb.ops`); nothing here looks at elements on the host.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from .table import binary, op, unary
 
 @map_kernel("x y -> out")
 def add_kernel(x, y):
+    """The sum."""
     return x + y
 
 
@@ -44,6 +47,7 @@ def add(x, y) -> Tensor:
 
 @map_kernel("x y -> out")
 def sub_kernel(x, y):
+    """The difference."""
     return x - y
 
 
@@ -64,6 +68,7 @@ def sub(x, y) -> Tensor:
 
 @map_kernel("x y -> out")
 def mul_kernel(x, y):
+    """The product."""
     return x * y
 
 
@@ -85,6 +90,7 @@ def mul(x, y) -> Tensor:
 
 @map_kernel("x y -> out")
 def div_kernel(x, y):
+    """The quotient."""
     return x / y
 
 
@@ -109,6 +115,7 @@ def div(x, y) -> Tensor:
 
 @map_kernel("x -> out")
 def neg_kernel(x):
+    """The negative."""
     return -x
 
 
@@ -125,12 +132,16 @@ def neg(x) -> Tensor:
 
 @map_kernel("x -> out; alpha")
 def scale_kernel(x, alpha):
+    """The product with one number for all."""
     return x * alpha
 
 
 @op(unary(-2, 2), lambda x, alpha=0.5: x * alpha)
 def scale(x, alpha: float = 0.5) -> Tensor:
-    r"""Product with a host number, :math:`out = \alpha x`. Backward: :math:`dx = \alpha\,dout`. Integers give float32."""
+    r"""Product with a host number, :math:`out = \alpha x`; integers give float32.
+
+    Backward: :math:`dx = \alpha\,dout`. Saves nothing.
+    """
     x = as_tensor(x)
     x = x if x.dtype.kind == "f" else copied(x, float_dtype(x.dtype))
 

@@ -1,6 +1,9 @@
 """Writing in place: ``t[key] = v``, ``t.assign_(v)`` and the key/value cache of attention.
 
 Each bumps the version of the memory, so that backward notices a saved value that changed.
+
+Imports what every family of ops does (see `forgenb.ops`). Apart from what optimisers do, only this file and
+`scatter_add_` may write into a tensor that they were given.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Causal self-attention on a packed projection: two products and a softmax on views, nothing is copied or split."""
+"""Causal self-attention on a packed projection: two products and a softmax on views, nothing is copied or split.
+
+Imports what every family of ops does (see `forgenb.ops`). Scores are never kept for backward, only weights.
+"""
 
 from __future__ import annotations
 
@@ -43,13 +46,15 @@ def _check(qkv: Tensor, heads: int) -> None:
         raise DTypeError(f"attention got dtype {qkv.dtype.name}: convert to a float dtype with astype")
     if qkv.ndim != 3 or heads < 1 or qkv.shape[2] % (3 * heads) or qkv.shape[2] == 0:
         raise ShapeError(
-            f"attention got shape {qkv.shape} and heads={heads}: it needs [batch, time, 3 width] with heads dividing width"
+            f"attention got shape {qkv.shape} and heads={heads}: it needs [batch, time, 3 width] with heads dividing "
+            "width"
         )
 
 
 @op(_samples, attention_reference)
 def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
-    r"""Causal self-attention, :math:`out = softmax(q k^T / \sqrt{d})\,v` for each head, where a query sees itself and earlier keys.
+    r"""Causal self-attention: for each head :math:`out = softmax(q k^T / \sqrt{d})\,v`, where a query sees itself and
+    earlier keys.
 
     Backward: `attention_grad`. Saves qkv and the attention weights, ``[b, heads, t, t]``.
 

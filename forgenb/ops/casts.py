@@ -1,4 +1,8 @@
-"""Conversions of dtype: `astype`."""
+"""Conversions of dtype: `astype`.
+
+Imports what every family of ops does (see `forgenb.ops`); a conversion that an op needs for itself is
+`apply.copied`.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Operands are compared in the dtype that `forgenb.dtypes` gives them together, so int64 with int64 is exact.
 As in NumPy, a comparison with NaN is False, except `not_equal`. Comparisons are not differentiable.
+
+Imports what every family of ops does (see `forgenb.ops`); a comparison is never put on the tape.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Copies: of any layout and dtype by a map, and of a transposed layout tile by tile, which reads whole cache lines."""
+"""Copies: of any layout and dtype by a map, and of a transposed layout tile by tile, which reads whole cache lines.
+
+Imports kernels and tensors; `apply` decides when something is copied, and nothing here is recorded.
+"""
 
 from __future__ import annotations
 

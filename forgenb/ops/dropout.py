@@ -1,4 +1,7 @@
-"""Dropout from a counter: the same mask on every backend, in backward, and for any number of threads."""
+"""Dropout from a counter: the same mask on every backend, in backward, and for any number of threads.
+
+Imports what every family of ops does (see `forgenb.ops`) and `forgenb.random`; no mask and no random state is kept.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ def uniform(seed, counter):
 
 @map_kernel("x -> out; p scale seed:uint offset:uint")
 def dropout_kernel(index, x, p, scale, seed, offset):
+    """The element times `scale` where its random number reaches p, else 0."""
     return select(uniform(seed, add32(index, offset)) >= p, x * scale, 0.0)
 
 

@@ -1,4 +1,7 @@
-"""Token plus position embedding; its gradient gathers rows in a fixed order, without atomics."""
+"""Token plus position embedding; its gradient gathers rows in a fixed order, without atomics.
+
+Imports what every family of ops does (see `forgenb.ops`); adding up rows belongs to `forgenb.ops.scatter`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from .table import op
 
 @row_kernel("ids[rows]:int wte[vocab,n] wpe[places,n] -> out[rows,n]; length:int pos:int")
 def embedding_kernel(row, ids, wte, wpe, out, length, pos):
+    """One token: its row of `wte` plus the row of `wpe` of its place."""
     token = ids[row]
     place = row % length + pos
     for j in lanes(wte.shape[1]):
@@ -48,7 +52,7 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     wte : Tensor
         ``[vocab, n]``.
     wpe : Tensor, optional
-        ``[places, n]``; without it the op is `take`.
+        ``[places, n]``; without it the op is `take`, but for negative ids, which are refused.
     pos : int
         Place of the first token.
 
@@ -63,11 +67,11 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     from .scatter import scatter_add
 
     wte = as_tensor(wte)
+    ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     if wpe is None:
         return take(wte, ids)
     wpe = as_tensor(wpe)
     same_backend("embedding", (wte, wpe))
-    ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     _check(ids, wte, wpe, pos)
     length, n = ids.shape[-1], wte.shape[1]
     tables = widened(wte.detach()), widened(wpe.detach())
@@ -90,8 +94,8 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
 def _check(ids: Tensor, wte: Tensor, wpe: Tensor, pos: int) -> None:
     if wte.ndim != 2 or wpe.ndim != 2 or wte.shape[1] != wpe.shape[1] or wte.dtype is not wpe.dtype:
         raise ShapeError(
-            f"embedding got tables of shapes {wte.shape} and {wpe.shape} and dtypes {wte.dtype.name} and {wpe.dtype.name}: "
-            "it needs [vocab, n] and [places, n] of one dtype"
+            f"embedding got tables of shapes {wte.shape} and {wpe.shape} and dtypes {wte.dtype.name} and "
+            f"{wpe.dtype.name}: it needs [vocab, n] and [places, n] of one dtype"
         )
     if ids.ndim == 0 or pos < 0 or pos + ids.shape[-1] > wpe.shape[0]:
         raise ShapeError(

@@ -2,6 +2,8 @@
 
 NaN wins: a maximum or minimum over anything that holds NaN is NaN, and argmax and argmin point to the first
 NaN. Partial results of fixed blocks are combined in turn, as sums are; a maximum has no rounding.
+
+Imports what every family of ops does (see `forgenb.ops`); the larger of two operands is `forgenb.ops.comparison`.
 """
 
 from __future__ import annotations

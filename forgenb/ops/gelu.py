@@ -1,4 +1,7 @@
-"""GELU in its tanh form, and its derivative."""
+"""GELU in its tanh form, and its derivative.
+
+Imports what every family of ops does (see `forgenb.ops`); other forms of gelu need names of their own.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,13 @@ def gate(x):
 
 @map_kernel("x -> out")
 def gelu_kernel(x):
+    """The product of x and its gate; -0 below -30, since the gate of -inf would give NaN."""
     return select(x < -30.0, -0.0, x * gate(x))
 
 
 @map_kernel("x dout -> dx")
 def gelu_grad_kernel(x, dout):
+    """The slope s + 2 x s (1 - s) u' times `dout`; 0 and 1 far out, NaN for NaN."""
     near = absolute(x) < 30.0
     y = select(near, x, 0.0)
     s = gate(y)

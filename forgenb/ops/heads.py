@@ -2,6 +2,8 @@
 
 Batch and heads share the leading axis (index ``b*heads + head``), so attention needs no fourth dimension.
 Packed rows hold the thirds q, k and v, each head after head.
+
+Imports what every family of ops does (see `forgenb.ops`); elements are moved here, never computed with.
 """
 
 from __future__ import annotations

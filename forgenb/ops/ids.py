@@ -1,12 +1,27 @@
-"""Integer operands: brought to int64 on the right backend and checked on the host before any kernel runs."""
+"""Integer operands: brought to int64 on the right backend and checked on the host before any kernel runs.
+
+Ids of tokens and classes must not be negative; ids of rows may count from the end, as in NumPy. Imports tensors,
+dtypes and errors; no op belongs here.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..dtypes import INT64
-from ..errors import DTypeError, IndexRangeError
+from ..errors import BackendError, DTypeError, IndexRangeError
 from ..tensor import Tensor, from_array
+
+
+def _whole(name: str, ids: np.ndarray, what: str) -> np.ndarray:
+    if ids.size and ids.dtype.kind not in "iu":
+        raise DTypeError(f"{name} needs whole numbers as {what}s, got dtype {ids.dtype}: convert them to int64")
+    return ids.astype(INT64, copy=False)
+
+
+def _inside(ids: np.ndarray, size: int) -> bool:
+    """Whether all of int64 `ids` lie in ``[0, size)``: seen as unsigned, a negative one is larger than any size."""
+    return ids.size == 0 or int(ids.view(np.uint64).max()) < size
 
 
 def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
@@ -20,11 +35,47 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
         Naming the first id that is out of range.
     """
     array = ids.numpy() if isinstance(ids, Tensor) else np.asarray(ids)
-    if array.dtype.kind not in "iu" and array.size:
-        raise DTypeError(f"{name} needs integer {what}s, got dtype {array.dtype}")
-    if array.size and (array.min() < 0 or array.max() >= size):
-        wrong = array[(array < 0) | (array >= size)].flat[0]
+    found = _whole(name, array, what)
+    if not _inside(found, size):
+        wrong = array[(found < 0) | (found >= size)].flat[0]
         raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
     if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous and ids.backend is backend:
         return ids.detach()
-    return from_array(np.ascontiguousarray(array, INT64), backend)
+    return from_array(found, backend)
+
+
+def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
+    """Host `ids` as int64 in [0, size); negative ones count from the end.
+
+    Raises
+    ------
+    DTypeError
+        If they are not whole numbers.
+    IndexRangeError
+        If one is out of range, naming it and the axis.
+    """
+    ids = _whole(name, ids, "id")
+    if _inside(ids, size):
+        return ids
+    wrapped = np.where(ids < 0, ids + size, ids)
+    if not _inside(wrapped, size):
+        at = int(np.argmax((wrapped < 0) | (wrapped >= size)))
+        raise IndexRangeError(
+            f"{name} got id {ids.flat[at]} at position {at}, but axis {axis} has size {size}: ids must lie "
+            f"in [{-size}, {size})"
+        )
+    return wrapped
+
+
+def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
+    """`ids` (tensor, array or list) as a contiguous int64 tensor, see `wrapped_positions`."""
+    if isinstance(ids, Tensor):
+        if ids.backend is not backend:
+            raise BackendError(
+                f"{name} got ids on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them "
+                f"with .to({backend.name!r})"
+            )
+        host = ids.numpy()
+        found = wrapped_positions(name, host, size, axis)
+        return ids if found is host and ids.contiguous else from_array(found, backend)
+    return from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend)

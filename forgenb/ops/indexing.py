@@ -2,6 +2,8 @@
 
 `getitem` reads through a key, `unslice` writes through one into zeros; each is the other's backward.
 Index arrays are turned into `take` (see `forgenb.ops.rows`).
+
+Imports what every family of ops does (see `forgenb.ops`); writing in place is `forgenb.ops.assignment`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .copying import copy_kernel
+from .ids import wrapped_positions
 from .movement import reshape, zeros
-from .rows import take, wrapped_positions
+from .rows import take
 from .table import SHAPES, op
 
 

@@ -1,4 +1,7 @@
-"""Puts indexing, iteration, assignment and moves of axes on `Tensor`; guards writes into NumPy arrays."""
+"""Puts indexing, iteration, assignment and moves of axes on `Tensor`; guards writes into NumPy arrays.
+
+Imports ops; an op is never defined here.
+"""
 
 from __future__ import annotations
 

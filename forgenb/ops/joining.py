@@ -1,4 +1,8 @@
-"""Several tensors and one: concat, stack, split."""
+"""Several tensors and one: concat, stack, split.
+
+Imports what every family of ops does (see `forgenb.ops`); a join along a new axis or an old one copies each element
+once, never twice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Layer normalisation over the last axis, and its gradient in one pass over fixed blocks of rows."""
+"""Layer normalisation over the last axis, and its gradient in one pass over fixed blocks of rows.
+
+Imports what every family of ops does (see `forgenb.ops`); statistics are recomputed in backward, never saved.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,24 @@ ROWS = 32
 """Rows whose part of dgamma and dbeta is summed together: a constant, so that bits never depend on threads."""
 
 
-@row_kernel("x[rows,n] gamma[n] beta[n] -> out[rows,n]; eps")
-def layernorm_kernel(row, x, gamma, beta, out, eps):
-    """One row: mean, then variance around it (two passes), then scale and shift."""
-    n = real(x.shape[1])
+def statistics(x, eps):
+    """Mean of one row and 1 / sqrt(variance + eps), the variance from a second pass around the mean."""
+    n = real(x.shape[0])
     s = real(0)
-    for j in lanes(x.shape[1]):
-        s = accumulate(s, x[row, j])
+    for j in lanes(x.shape[0]):
+        s = accumulate(s, x[j])
     mean = lane_sum(s) / n
     v = real(0)
-    for j in lanes(x.shape[1]):
-        d = x[row, j] - mean
+    for j in lanes(x.shape[0]):
+        d = x[j] - mean
         v = accumulate(v, d * d)
-    rstd = 1.0 / sqrt(lane_sum(v) / n + eps)
+    return mean, 1.0 / sqrt(lane_sum(v) / n + eps)
+
+
+@row_kernel("x[rows,n] gamma[n] beta[n] -> out[rows,n]; eps")
+def layernorm_kernel(row, x, gamma, beta, out, eps):
+    """One row: its statistics, then scale and shift."""
+    mean, rstd = statistics(x[row], eps)
     for j in lanes(x.shape[1]):
         put(out, (row, j), fma((x[row, j] - mean) * rstd, gamma[j], beta[j]))
 
@@ -42,15 +50,7 @@ def layernorm_grad_kernel(row, x, gamma, dout, dx, dgamma, dbeta, eps, block):
         put(dgamma, (row, j), real(0))
         put(dbeta, (row, j), real(0))
     for i in range(row * block, min(row * block + block, x.shape[0])):
-        s = real(0)
-        for j in lanes(x.shape[1]):
-            s = accumulate(s, x[i, j])
-        mean = lane_sum(s) / n
-        v = real(0)
-        for j in lanes(x.shape[1]):
-            d = x[i, j] - mean
-            v = accumulate(v, d * d)
-        rstd = 1.0 / sqrt(lane_sum(v) / n + eps)
+        mean, rstd = statistics(x[i], eps)
         a = real(0)
         b = real(0)
         for j in lanes(x.shape[1]):
@@ -96,9 +96,10 @@ def _check(name: str, x: Tensor, vectors: tuple) -> None:
 
 @op(_samples, layernorm_reference, (0, 1, 2))
 def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
-    r"""Layer normalisation over the last axis, :math:`out = \hat x\,\gamma + \beta`, :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`.
+    r"""Layer normalisation over the last axis, :math:`out = \hat x\,\gamma + \beta`.
 
-    Mean and (biased) variance are per row, the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
+    Here :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`. Mean and (biased) variance are per row,
+    the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
     :math:`dx = (g - \overline{g} - \hat x\,\overline{g \hat x}) / \sqrt{\sigma^2 + \epsilon}`,
     :math:`d\gamma = \sum dout\,\hat x`, :math:`d\beta = \sum dout`. Saves x and gamma; the statistics are recomputed.
 
@@ -166,5 +167,7 @@ def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, T
     halves = (partial.view((parts, n), (n, 1), half * parts * n) for half in (0, 1))
     run_rows(layernorm_grad_kernel, (parts, rows, n), (x, gamma, dout, dx, *halves), (eps, ROWS), work=ROWS * n)
     sums = sum_middle(partial, 2, parts, n)
-    found = dx, sums.view((n,), (1,)), sums.view((n,), (1,), n)
-    return found if dtype is x.dtype else tuple(copied(t, dtype) for t in found)
+    dgamma, dbeta = sums.view((n,), (1,)), sums.view((n,), (1,), n)
+    if dtype is x.dtype:
+        return dx, dgamma, dbeta
+    return copied(dx, dtype), copied(dgamma, dtype), copied(dbeta, dtype)

@@ -1,4 +1,7 @@
-"""Cross entropy from logits: a fused log-softmax, so that it neither saturates nor cancels."""
+"""Cross entropy from logits: a fused log-softmax, so that it neither saturates nor cancels.
+
+Imports what every family of ops does (see `forgenb.ops`). A loss works from logits; none may take probabilities.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +66,8 @@ def _check(name: str, logits: Tensor, targets) -> tuple[Tensor, int, int]:
         raise DTypeError(f"{name} got logits of dtype {logits.dtype.name}: convert them to a float dtype with astype")
     if logits.ndim == 0 or logits.shape[-1] == 0 or np.shape(targets) != logits.shape[:-1]:
         raise ShapeError(
-            f"{name} got logits of shape {logits.shape} and targets of shape {np.shape(targets)}: targets must have the "
-            "logits' shape without its last axis, the classes"
+            f"{name} got logits of shape {logits.shape} and targets of shape {np.shape(targets)}: targets must have "
+            "the logits' shape without its last axis, the classes"
         )
     classes = logits.shape[-1]
     return checked_ids(name, targets, classes, logits.backend, "target"), count(logits.shape[:-1]), classes

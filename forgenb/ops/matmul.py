@@ -2,6 +2,9 @@
 
 An operand whose last two axes are transposed in memory is passed as a flag, and a batch as strides, so views of a
 packed projection multiply without being copied.
+
+Imports what every family of ops does (see `forgenb.ops`) and the seam. How a product is cut or computed is the
+backend's, not decided here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Puts ops on `Tensor` as operators and methods, so that each has one definition."""
+"""Puts ops on `Tensor` as operators and methods, so that each has one definition.
+
+Imports ops; an op is never defined here. `forgenb.tensor` lists what is put on the class.
+"""
 
 from __future__ import annotations
 
@@ -118,9 +121,13 @@ def _spread(function: Callable) -> Callable:
     return method
 
 
-def _special() -> dict[str, object]:
-    """What Python and NumPy give a meaning to. Equality is by element, the hash stays that of the object."""
+def installed() -> dict[str, object]:
+    """Name -> what `install` puts on `Tensor`. Equality is by element, the hash stays that of the object."""
     found: dict[str, object] = {
+        **METHODS,
+        "copy": copy,
+        "add_in_place": add_in_place,
+        "to": to,
         "__abs__": pointwise.abs_,
         "__hash__": object.__hash__,
         "__neg__": arithmetic.neg,
@@ -137,12 +144,6 @@ def _special() -> dict[str, object]:
 
 
 def install() -> None:
-    """Give `Tensor` its operators and methods."""
-    for name, value in {
-        **METHODS,
-        "copy": copy,
-        "add_in_place": add_in_place,
-        "to": to,
-        **_special(),
-    }.items():
+    """Give `Tensor` its operators and methods, which it lists in its own file."""
+    for name, value in installed().items():
         setattr(Tensor, name, value)

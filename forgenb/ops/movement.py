@@ -1,6 +1,8 @@
 """Ops that change shape or order. Views where strides allow, else copies.
 
 reshape, transpose, moveaxis, swapaxes, expand_dims, squeeze, broadcast_to.
+
+Imports what every family of ops does (see `forgenb.ops`); nothing here computes, and a view must stay on the tape.
 """
 
 from __future__ import annotations

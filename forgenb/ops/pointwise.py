@@ -2,6 +2,8 @@
 
 Integers and bools are computed in float32, except by `square` and `abs`, which keep their dtype. NaN stays
 NaN. Outside a domain the result is that of IEEE 754 (``log(-1)`` is NaN, ``log(0)`` is -infinity), silently.
+
+Imports what every family of ops does (see `forgenb.ops`); what has two operands belongs elsewhere.
 """
 
 from __future__ import annotations

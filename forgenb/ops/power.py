@@ -3,6 +3,8 @@
 Conventions: :math:`x^0 = 1` for every x, also 0 and NaN; a negative base with a broken exponent gives NaN.
 The gradient for the base is 0 where the exponent is 0. The gradient for the exponent is 0 where the base is 0
 and the exponent is not negative, and NaN where the base is negative, since no logarithm exists there.
+
+Imports what every family of ops does (see `forgenb.ops`); roots and squares are `forgenb.ops.pointwise`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 Any reduction is brought to ``[outer, n, inner]`` and done in fixed blocks (`BLOCK` elements of a row, or
 `ROWS` rows of columns), and the partial results in turn: so bits do not depend on threads, and rounding
 grows with the depth of that tree, not with n.
+
+Imports what every family of ops does (see `forgenb.ops`); a sum in an order that depends on threads must never be
+added.
 """
 
 from __future__ import annotations

@@ -1,63 +1,21 @@
-"""Rows by number: take, and the ids that it and `forgenb.ops.scatter` work with.
+"""Rows by number: take. Its backward is `forgenb.ops.scatter`.
 
-Ids are checked on the host before any kernel is launched; negative ones count from the end, as in NumPy.
+Imports what every family of ops does (see `forgenb.ops`); ids are checked in `forgenb.ops.ids`, not here.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import INT64
-from ..errors import BackendError, DTypeError, IndexRangeError, ShapeError
+from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..tape import record
-from ..tensor import Tensor, count, empty, from_array
+from ..tensor import Tensor, count, empty
 from .apply import as_tensor, run_rows
+from .ids import wrapped_ids
 from .movement import movable, moveaxis, narrowed
 from .table import op
-
-
-def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
-    """Host `ids` as int64 in [0, size); negative ones count from the end.
-
-    Raises
-    ------
-    DTypeError
-        If they are not whole numbers.
-    IndexRangeError
-        If one is out of range, naming it and the axis.
-    """
-    if ids.size == 0:
-        return ids.astype(INT64)
-    if ids.dtype.kind not in "iu":
-        raise DTypeError(f"{name} needs whole numbers as ids, got dtype {ids.dtype}: convert them to int64")
-    ids = ids.astype(INT64, copy=False)
-    if int(ids.view(np.uint64).max()) < size:
-        return ids
-    wrapped = np.where(ids < 0, ids + size, ids)
-    wrong = (wrapped < 0) | (wrapped >= size)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise IndexRangeError(
-            f"{name} got id {ids.flat[at]} at position {at}, but axis {axis} has size {size}: ids must lie "
-            f"in [{-size}, {size})"
-        )
-    return wrapped
-
-
-def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
-    """`ids` (tensor, array or list) as a contiguous int64 tensor, see `wrapped_positions`."""
-    if isinstance(ids, Tensor):
-        if ids.backend is not backend:
-            raise BackendError(
-                f"{name} got ids on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them "
-                f"with .to({backend.name!r})"
-            )
-        host = ids.numpy()
-        found = wrapped_positions(name, host, size, axis)
-        return ids if found is host and ids.contiguous else from_array(found, backend)
-    return from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend)
 
 
 @row_kernel("parts | x[outer,n,inner] ids[m]:int -> out[outer,m,inner]")

@@ -3,6 +3,8 @@
 Adding up uses no atomics. A plan sorts the ids by counting and cuts each id's contributions into blocks; a
 row kernel sums the blocks, another the blocks of each output row. Order and blocks depend on the ids alone,
 so any number of threads gives the same bits, and n contributions round about 2 sqrt(n) times.
+
+Imports what every family of ops does (see `forgenb.ops`); atomics must never be used.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from ..tape import is_recording, record
 from ..tensor import Tensor, count, empty
 from .apply import as_tensor, run_map, run_rows, same_backend
 from .copying import copy_kernel
+from .ids import wrapped_ids
 from .movement import movable, narrowed
-from .rows import take, wrapped_ids
+from .rows import take
 from .table import op
 
 BLOCK = 64

@@ -1,4 +1,8 @@
-"""Softmax over the last axis, with an optional causal mask, and its gradient."""
+"""Softmax over the last axis, with an optional causal mask, and its gradient.
+
+Imports what every family of ops does (see `forgenb.ops`); masks other than the causal one are added to `x` by the
+caller.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Sum of squares of a whole tensor, in fixed blocks: the norm of a gradient is its root."""
+"""Sum of squares of a whole tensor, in fixed blocks: the norm of a gradient is its root.
+
+Imports what every family of ops does (see `forgenb.ops`); the norm of many tensors is
+`forgenb.optim.clip_grad_norm`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The op table: one row per op, from which tests, the conformance suite and the docs are generated.
 
 A row sits under its op. It says how to sample inputs, what NumPy computes, and how close is close.
+
+Imports NumPy; it names no op, and a row is entered by the op's own file.
 """
 
 from __future__ import annotations

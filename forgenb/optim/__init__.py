@@ -1,4 +1,7 @@
-"""Optimisers, gradient clipping and learning-rate schedules. Imports tensors, ops and `forgenb.nn`."""
+"""Optimisers, gradient clipping and learning-rate schedules. Imports tensors, ops and `forgenb.nn`.
+
+A training loop does not belong here.
+"""
 
 from .adam import Adam, AdamW
 from .clip import clip_grad_norm, global_norm

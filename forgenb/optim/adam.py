@@ -1,4 +1,7 @@
-"""Adam, and AdamW, whose weight decay is not part of the gradient."""
+"""Adam, and AdamW, whose weight decay is not part of the gradient.
+
+Imports `optimizer`, kernels and `run_map`; state that a checkpoint does not see must not be kept.
+"""
 
 from __future__ import annotations
 

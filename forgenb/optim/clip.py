@@ -1,4 +1,7 @@
-"""The norm of all gradients together, and clipping by it."""
+"""The norm of all gradients together, and clipping by it.
+
+Imports tensors and ops; it works on any gradients and knows no optimiser.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What all optimisers share: the list of parameters, clipping in the step, and state that can be saved."""
+"""What all optimisers share: the list of parameters, clipping in the step, and state that can be saved.
+
+Imports tensors, `clip` and the check of states of `forgenb.nn`; an update rule has a file of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Stochastic gradient descent."""
+"""Stochastic gradient descent.
+
+Imports `optimizer`, kernels and `run_map`; state that a checkpoint does not see must not be kept.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Training a character-level GPT: its configuration, its folder with checkpoints, and the loop.
 
 `Trainer.start` and `Trainer.resume` give a run, whose `steps` trains it.
+
+Imports its own modules; what a terminal shows is `forgenb.cli`.
 """
 
 from forgenb.train.build import build_model, build_optimizer

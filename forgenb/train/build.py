@@ -1,4 +1,7 @@
-"""The model and the optimiser that the choices of a run describe."""
+"""The model and the optimiser that the choices of a run describe.
+
+Imports models and optimisers; nothing is trained here.
+"""
 
 from forgenb.models import GPT, GPTConfig
 from forgenb.optim import AdamW, Optimizer

@@ -1,4 +1,8 @@
-"""One file from which training goes on or text is generated."""
+"""One file from which training goes on or text is generated.
+
+Imports `files`, `config`, modules, optimisers and the tokenizer; never pickle, and nothing that needs the run's
+folder.
+"""
 
 import json
 import os

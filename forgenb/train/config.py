@@ -1,10 +1,14 @@
-"""What a training run is: every choice that decides its numbers, checked when it is made."""
+"""What a training run is: every choice that decides its numbers, checked when it is made.
+
+Imports `forgenb.errors` and the schedule; what does not decide a number (threads, folders) is no choice of a run.
+"""
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 
 from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.optim import warmup_cosine
 
 __all__ = ["TrainConfig"]
 
@@ -111,18 +115,8 @@ class TrainConfig:
             yield f"min_lr must not exceed lr, got {self.min_lr} and {self.lr}"
 
     def rate(self, step: int) -> float:
-        r"""The learning rate of a step, counted from 0.
-
-        With the peak :math:`\eta`, the end :math:`\eta_{min}`, the warmup w and the number of steps T
-
-        .. math::
-            \eta_s = \eta\,\frac{s + 1}{w} \quad (s < w), \qquad
-            \eta_s = \eta_{min} + \frac{\eta - \eta_{min}}{2} \Bigl(1 + \cos \pi \frac{s - w}{T - w}\Bigr)
-        """
-        if step < self.warmup:
-            return self.lr * (step + 1) / self.warmup
-        done = (step - self.warmup) / (self.steps - self.warmup)
-        return self.min_lr + 0.5 * (self.lr - self.min_lr) * (1 + math.cos(math.pi * done))
+        """The learning rate of a step, counted from 0, see `forgenb.optim.warmup_cosine`."""
+        return warmup_cosine(step, self.steps, self.warmup, self.lr, self.min_lr)
 
     def to_dict(self) -> dict[str, object]:
         """The choices as JSON can hold them."""

@@ -1,4 +1,7 @@
-"""A text, ready to be learned: its vocabulary, training ids and validation windows."""
+"""A text, ready to be learned: its vocabulary, training ids and validation windows.
+
+Imports `forgenb.data` and `config`; no tensor.
+"""
 
 import hashlib
 from dataclasses import dataclass

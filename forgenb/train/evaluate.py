@@ -1,4 +1,7 @@
-"""The validation loss: every window once, each with a cold context."""
+"""The validation loss: every window once, each with a cold context.
+
+Imports the model and the tape's `no_grad`; nothing here changes a parameter.
+"""
 
 import numpy as np
 

@@ -2,6 +2,8 @@
 
 A file is first written under a temporary name in the same folder, flushed to the disk, and then renamed over
 the old one, so that a crash at any moment leaves either the old file or the new one.
+
+Imports tensors, dtypes and safetensors; what the arrays mean is not known here.
 """
 
 import contextlib

@@ -1,4 +1,7 @@
-"""The training loop: one optimiser step after another, with evaluations and checkpoints between them."""
+"""The training loop: one optimiser step after another, with evaluations and checkpoints between them.
+
+Imports the other modules of this package; it prints nothing, and no number of a run may depend on the clock.
+"""
 
 import math
 import time

@@ -1,4 +1,7 @@
-"""The curve of a run: one JSON object a line, appended as training goes on."""
+"""The curve of a run: one JSON object a line, appended as training goes on.
+
+Imports `files` and `forgenb.errors`; it does not know what a model is.
+"""
 
 import json
 import os

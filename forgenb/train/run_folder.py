@@ -2,6 +2,8 @@
 
 ``config.json`` is written first and makes a folder a run; whatever moment a process is killed at, the folder
 resumes from ``last.safetensors``, or from the start where there is none yet.
+
+Imports `config`, `files` and the tokenizer; no model and no optimiser.
 """
 
 import contextlib

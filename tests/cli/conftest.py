@@ -37,14 +37,6 @@ def refused(forgenb):
 
 
 @pytest.fixture
-def text(tmp_path):
-    """A file with 400 characters of twelve kinds."""
-    path = tmp_path / "text.txt"
-    path.write_text("abcde fghij\n" * 33 + "abcd")
-    return path
-
-
-@pytest.fixture
 def tiny(text):
     """Options of a run that takes milliseconds."""
     return ["train", *TINY.split(), "--data", text.name]

@@ -9,36 +9,38 @@ from forgenb.optim import constant, linear, step_decay, warmup_cosine
 
 
 def test_warmup_rises_in_a_line_and_the_cosine_falls_to_the_end():
-    rates = [warmup_cosine(step, 10, 4, 1.0, 0.1) for step in range(1, 13)]
+    rates = [warmup_cosine(step, 10, 4, 1.0, 0.1) for step in range(12)]
     assert rates[:4] == [0.25, 0.5, 0.75, 1.0]
-    assert rates[6] == pytest.approx(0.55)
-    assert rates[9:] == pytest.approx([0.1, 0.1, 0.1])
-    assert all(a > b for a, b in pairwise(rates[3:10]))
+    assert rates[4] == 1.0
+    assert rates[7] == pytest.approx(0.55)
+    assert rates[10:] == pytest.approx([0.1, 0.1])
+    assert all(a > b for a, b in pairwise(rates[4:11]))
 
 
 def test_no_warmup_and_nothing_but_warmup():
+    assert warmup_cosine(0, 2, 0, 1.0) == 1.0
     assert warmup_cosine(1, 2, 0, 1.0) == pytest.approx(0.5)
-    assert warmup_cosine(2, 2, 0, 1.0) == pytest.approx(0.0)
-    assert warmup_cosine(3, 3, 3, 1.0) == 1.0
+    assert warmup_cosine(2, 3, 3, 1.0) == 1.0
+    assert warmup_cosine(2, 3, 10, 1.0) == 0.3
 
 
 def test_the_simple_schedules():
-    assert [constant(step, 0.3) for step in (1, 9)] == [0.3, 0.3]
-    assert [linear(step, 3, 1.0, 0.5) for step in (1, 2, 3, 4)] == [1.0, 0.75, 0.5, 0.5]
-    assert linear(1, 1, 1.0) == 1.0
-    assert [step_decay(step, 2, 1.0, 0.5) for step in (1, 2, 3, 4, 5)] == [1.0, 1.0, 0.5, 0.5, 0.25]
+    assert [constant(step, 0.3) for step in (0, 8)] == [0.3, 0.3]
+    assert [linear(step, 3, 1.0, 0.5) for step in (0, 1, 2, 3)] == [1.0, 0.75, 0.5, 0.5]
+    assert linear(0, 1, 1.0) == 1.0
+    assert [step_decay(step, 2, 1.0, 0.5) for step in (0, 1, 2, 3, 4)] == [1.0, 1.0, 0.5, 0.5, 0.25]
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: warmup_cosine(0, 10, 1, 1.0),
-        lambda: warmup_cosine(1, 10, 11, 1.0),
+        lambda: warmup_cosine(-1, 10, 1, 1.0),
+        lambda: warmup_cosine(1, 10, -1, 1.0),
         lambda: linear(1, 0, 1.0),
         lambda: step_decay(1, 0, 1.0),
-        lambda: constant(0, 1.0),
+        lambda: constant(-1, 1.0),
     ],
 )
 def test_impossible_steps_are_refused(call):
-    with pytest.raises(ArgumentError, match="a schedule needs step >= 1"):
+    with pytest.raises(ArgumentError, match="a schedule needs step >= 0"):
         call()

@@ -60,14 +60,6 @@ def fake():
 
 
 @pytest.fixture
-def text(tmp_path):
-    """A file with 400 characters of ten kinds."""
-    path = tmp_path / "text.txt"
-    path.write_text("abcde fghij\n" * 33 + "abcd")
-    return path
-
-
-@pytest.fixture
 def tiny(text):
     """The choices of a run that takes milliseconds."""
     return TrainConfig(data=str(text), steps=4, layers=1, heads=2, width=16, context=8, batch=2, warmup=2, eval_every=2)
