@@ -310,6 +310,10 @@ def from_array(array: np.ndarray, backend) -> Tensor:
 
 def full_like(like: Tensor, value) -> Tensor:
     """A tensor of `like`'s shape, dtype and backend with one value everywhere."""
+    if not like.backend.host:
+        from .ops.copying import filled
+
+        return filled(like, value)
     return from_array(np.full(like.shape, value, like.dtype), like.backend)
 
 

@@ -20,6 +20,12 @@ def copy_kernel(x):
     return x
 
 
+@map_kernel("out -> out; value")
+def fill_kernel(out, value):
+    """One value everywhere; what was there is not used."""
+    return value
+
+
 @row_kernel("bands | x[batch,n,m] -> out[batch,m,n]; per_matrix:int tile:int")
 def transposed_copy_kernel(row, x, out, per_matrix, tile):
     """Rows ``j .. j + tile`` of one transposed matrix, in square tiles."""
@@ -61,3 +67,11 @@ def copy_transposed(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
     source = x.view((batch, n, m), (n * m, m, 1))
     run_rows(transposed_copy_kernel, (batch * bands, batch, n, m), (source, out), (bands, TILE), work=TILE * n)
     return out
+
+
+def filled(like: Tensor, value) -> Tensor:
+    """A fresh tensor of `like`'s shape, dtype and backend with one value everywhere, made where it lives."""
+    from .apply import run_map
+
+    out = empty(like.shape, like.dtype, like.backend)
+    return run_map(fill_kernel, (out,), (value,), into=(out,))

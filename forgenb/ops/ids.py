@@ -6,6 +6,8 @@ dtypes and errors; no op belongs here.
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from ..dtypes import INT64
@@ -24,6 +26,25 @@ def _inside(ids: np.ndarray, size: int) -> bool:
     return ids.size == 0 or int(ids.view(np.uint64).max()) < size
 
 
+_BOUNDS: WeakKeyDictionary = WeakKeyDictionary()
+"""Ids that were checked and lie on a device: memory -> (version, offset, shape, strides, bound)."""
+
+
+def _remember(ids: Tensor, size: int) -> Tensor:
+    """Note that `ids` lie in ``[0, size)``, where looking again would mean to fetch them from a device."""
+    if not ids.backend.host:
+        _BOUNDS[ids.memory] = (ids.memory.version, ids.offset, ids.shape, ids.strides, size)
+    return ids
+
+
+def _known(ids, size: int, backend) -> bool:
+    """Whether these very ids were checked against this size or a smaller one, and not written since."""
+    if not isinstance(ids, Tensor) or ids.backend is not backend or backend.host or ids.dtype is not INT64:
+        return False
+    *state, bound = _BOUNDS.get(ids.memory, (None, 0))
+    return state == [ids.memory.version, ids.offset, ids.shape, ids.strides] and bound <= size
+
+
 def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     """`ids` as a contiguous int64 tensor on `backend`, all of them in ``0 .. size - 1``.
 
@@ -34,14 +55,16 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     IndexRangeError
         Naming the first id that is out of range.
     """
+    if _known(ids, size, backend):
+        return ids.detach()
     array = ids.numpy() if isinstance(ids, Tensor) else np.asarray(ids)
     found = _whole(name, array, what)
     if not _inside(found, size):
         wrong = array[(found < 0) | (found >= size)].flat[0]
         raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
     if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous and ids.backend is backend:
-        return ids.detach()
-    return from_array(found, backend)
+        return _remember(ids.detach(), size)
+    return _remember(from_array(found, backend), size)
 
 
 def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
@@ -75,7 +98,9 @@ def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
                 f"{name} got ids on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them "
                 f"with .to({backend.name!r})"
             )
+        if _known(ids, size, backend):
+            return ids
         host = ids.numpy()
         found = wrapped_positions(name, host, size, axis)
-        return ids if found is host and ids.contiguous else from_array(found, backend)
-    return from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend)
+        return _remember(ids if found is host and ids.contiguous else from_array(found, backend), size)
+    return _remember(from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend), size)
