@@ -7,6 +7,7 @@ some lanes reach raises; a fresh shared array holds NaN; and `Watch` finds lanes
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -15,6 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from forgenb.errors import BackendError
+
+
+HERE = os.path.dirname(__file__)
 
 
 class DivergentBarrier(BackendError):
@@ -101,7 +105,7 @@ class Grid:
         place = self.threadIdx
         lane = next(lane for lane in self._lanes if lane.place == place)
         frame = sys._getframe(1)
-        while "forgenb_cuda" in frame.f_code.co_filename and frame.f_back is not None:
+        while os.path.dirname(frame.f_code.co_filename) == HERE and frame.f_back is not None:
             frame = frame.f_back
         lane.where = (frame.f_code.co_name, frame.f_lineno)
         lane.wait()
@@ -111,7 +115,8 @@ class Grid:
         frame = sys._getframe(1)
         site = frame.f_code, frame.f_lineno
         if site not in self._cells:
-            dtype = np.dtype(getattr(dtype, "dtype", dtype))
+            found = getattr(dtype, "dtype", None)
+            dtype = np.dtype(found if isinstance(found, np.dtype) else dtype)
             self._cells[site] = np.full(shape, np.nan if dtype.kind == "f" else -1, dtype)
         return self._cells[site]
 

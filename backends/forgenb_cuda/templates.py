@@ -149,9 +149,10 @@ def launch(extent, {slots}):
         if row < m and column < n:
             place = outer * out_outer + nested * out_inner + row * ldo + column
             result = {real}(alpha) * total
+            kept = {real}(beta)
             if bias != 0:
                 result = result + fetch(bias, column, {real})
-            elif beta != 0:
-                result = fma({real}(beta), fetch(out, place, {real}), result)
+            elif kept != {real}(0):
+                result = fma(kept, fetch(out, place, {real}), result)
             hand(out, place, result)
 """

@@ -1,0 +1,62 @@
+"""The page of what each kernel takes on a GPU: ``python -m forgenb_cuda.table > docs/ptx.md``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import forgenb
+from forgenb.kernel import Kernel
+
+from .program import Plan, gemm_plan, map_plan, row_plan
+from .templates import operand_types
+
+HEAD = """\
+# What each kernel takes on a GPU
+
+Every kernel of the library, compiled to PTX by numba-cuda and assembled by nvJitLink for compute capability 9.0, without
+a GPU. Registers are a thread's; shared bytes are a block's, of which the hardware keeps 1,024 for itself where there are
+any. Maps are those over two dimensions, stored as they compute; `gemm` works in tiles of 16 x 16. Nothing spills, and no
+kernel keeps an array in local memory. **No kernel has been measured on a GPU yet.** This page is made by
+`python -m forgenb_cuda.table`.
+
+| kernel | form | registers, float32 | shared bytes, float32 | registers, float64 | shared bytes, float64 | spilled bytes |
+|---|---|---:|---:|---:|---:|---:|
+"""
+
+
+def kernels() -> dict[str, Kernel]:
+    """Every kernel that forgenb declares, by name."""
+    found = {}
+    for module in pkgutil.walk_packages(forgenb.__path__, "forgenb."):
+        if not module.name.endswith("__main__"):
+            found |= {v.name: v for v in vars(importlib.import_module(module.name)).values() if isinstance(v, Kernel)}
+    return found
+
+
+def plan_of(kernel: Kernel, real: str) -> Plan:
+    """What to compile of one kernel; map kernels of whole numbers run with int64 where others have a float."""
+    if kernel.form == "row":
+        return row_plan(kernel, real)
+    real = "int64" if "_whole_" in kernel.name else real
+    return map_plan(kernel, real, tuple(operand_types(kernel, real)), 2)
+
+
+def row(name: str, form: str, plans: tuple[Plan, Plan]) -> str:
+    """One line of the table."""
+    from .built import program
+
+    short, long = (program(plan, (9, 0)).resources for plan in plans)
+    cells = (short.registers, short.shared, long.registers, long.shared, short.spilled + long.spilled)
+    return f"| `{name}` | {form} | {' | '.join(map(str, cells))} |"
+
+
+def page() -> str:
+    """The whole page."""
+    lines = {k.name: row(k.name, k.form, (plan_of(k, "float32"), plan_of(k, "float64"))) for k in kernels().values()}
+    lines["gemm"] = row("gemm", "product", (gemm_plan("float32", 16), gemm_plan("float64", 16)))
+    return HEAD + "\n".join(lines[name] for name in sorted(lines)) + "\n"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
