@@ -10,7 +10,9 @@ This module knows tensors only by what it is handed; ops, kernels and backends m
 
 from __future__ import annotations
 
+import functools
 import heapq
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
@@ -68,9 +70,71 @@ def recording(on: bool):
         _RECORDING.reset(token)
 
 
-def no_grad():
-    """Run ops without recording them, inside a ``with`` block or as a decorator."""
-    return recording(False)
+class _NoGrad:
+    """What `no_grad` returns: a context that may be entered again and again, and a decorator."""
+
+    def __init__(self):
+        self._blocks: list = []
+
+    def __enter__(self) -> None:
+        block = recording(False)
+        block.__enter__()
+        self._blocks.append(block)
+
+    def __exit__(self, *error) -> None:
+        self._blocks.pop().__exit__(*error)
+
+    def __call__(self, function: Callable) -> Callable:
+        if inspect.isgeneratorfunction(function):
+            return _unrecorded_steps(function)
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def waiting(*args, **keywords):
+                with recording(False):
+                    return await function(*args, **keywords)
+
+            return waiting
+
+        @functools.wraps(function)
+        def quiet(*args, **keywords):
+            with recording(False):
+                return function(*args, **keywords)
+
+        return quiet
+
+
+def no_grad(function: Callable | None = None):
+    """Run ops without recording them: ``with no_grad():``, or a decorator with or without brackets.
+
+    A decorated generator records nothing in its own steps, and leaves recording alone between them.
+    """
+    return _NoGrad() if function is None else _NoGrad()(function)
+
+
+def _unrecorded_steps(function: Callable) -> Callable:
+    """A generator function whose every step runs without recording."""
+
+    @functools.wraps(function)
+    def steps(*args, **keywords):
+        generator = function(*args, **keywords)
+        step, value = generator.send, None
+        while True:
+            try:
+                with recording(False):
+                    found = step(value)
+            except StopIteration as end:
+                return end.value
+            try:
+                step, value = generator.send, (yield found)
+            except GeneratorExit:
+                with recording(False):
+                    generator.close()
+                raise
+            except BaseException as error:
+                step, value = generator.throw, error
+
+    return steps
 
 
 def refuse_tracked(name: str, inputs: Sequence[Tensor]) -> None:

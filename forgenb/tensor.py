@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .backend import get_backend, seam
+from .backend.planned import PlannedMemory
 from .dtypes import BOOL, DEFAULT, FLOAT64, INT64, as_dtype
 from .errors import ArgumentError, DTypeError, TapeError
 
@@ -184,6 +185,12 @@ class Tensor:
         """Say that the elements were written in place."""
         self.memory.version += 1
 
+    def retain(self) -> Tensor:
+        """Ask a routine that is being recorded to keep this value, so that it can be read after a run."""
+        if isinstance(self.memory, PlannedMemory):
+            self.memory.keep = True
+        return self
+
     @property
     def requires_grad(self) -> bool:
         """Whether ops on this tensor are recorded."""
@@ -217,6 +224,9 @@ class Tensor:
         if value is None:
             self.node.grads.pop(self.index, None)
             return
+        if not isinstance(value, Tensor):
+            found = type(value).__name__
+            raise ArgumentError(f"a gradient must be a tensor or None, got {found}: make one with fnb.tensor")
         if (value.shape, value.dtype, value.backend) != (self.shape, self.dtype, self.backend):
             raise ArgumentError(
                 f"the gradient of a tensor of shape {self.shape} and dtype {self.dtype.name} cannot have shape "
@@ -271,6 +281,26 @@ class Tensor:
             raise ArgumentError(f"the truth of a tensor of shape {self.shape} is ambiguous: it needs one element")
         return bool(self.item())
 
+    def __copy__(self) -> Tensor:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo) -> Tensor:
+        made = _restored(*self.__reduce__()[1])
+        if self.grad is not None:
+            made.grad = self.grad.__deepcopy__(memo)
+        memo[id(self)] = made
+        return made
+
+    def __reduce__(self):
+        """Copies and pickles hold the elements, the name and whether a gradient is wanted; pickles no gradient."""
+        if self.node is not None and not self.node.leaf:
+            raise TapeError(f"the result of {self.node.name} cannot be copied or pickled with its graph: use detach()")
+        about = self.dtype.name, self.backend.name, self.name, self.requires_grad, getattr(self, "decay", None)
+        return _restored, (type(self), self.numpy().copy(), *about)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self)
+
     def __repr__(self) -> str:
         body = np.array2string(self.numpy(), separator=", ", prefix="tensor(")
         tracked = ", requires_grad=True" if self.node is not None and self.node.leaf else ""
@@ -295,6 +325,15 @@ class Parameter(Tensor):
         self.requires_grad = True
 
 
+def _restored(kind: type, array: np.ndarray, dtype: str, backend: str, name, tracked: bool, decay) -> Tensor:
+    """The tensor that `Tensor.__reduce__` described."""
+    made = tensor(array, dtype, name=name, backend=backend)
+    if kind is Parameter:
+        made = Parameter(made, decay)
+    made.requires_grad = tracked
+    return made
+
+
 def empty(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
     """A tensor whose elements are not written yet."""
     memory = seam.allocate(backend, count(shape) * dtype.itemsize)
@@ -310,11 +349,16 @@ def from_array(array: np.ndarray, backend) -> Tensor:
 
 def full_like(like: Tensor, value) -> Tensor:
     """A tensor of `like`'s shape, dtype and backend with one value everywhere."""
-    if not like.backend.host:
-        from .ops.copying import filled
+    return full(like.shape, value, like.dtype, like.backend)
 
-        return filled(like, value)
-    return from_array(np.full(like.shape, value, like.dtype), like.backend)
+
+def full(shape: tuple[int, ...], value, dtype: np.dtype, backend) -> Tensor:
+    """A tensor with one value everywhere; on a device a kernel writes it, and nothing is uploaded."""
+    if backend.host or (dtype.kind in "iu" and abs(value) > 2**53):
+        return from_array(np.full(shape, value, dtype), backend)
+    from .ops.copying import filled
+
+    return filled(shape, float(value), dtype, backend)
 
 
 def tensor(

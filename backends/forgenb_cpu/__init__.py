@@ -4,11 +4,15 @@ Imports nothing until `create` is called, so that listing backends costs nothing
 `plugin`.
 """
 
+import os
+
 API = 1
 
 
 def available() -> str | None:
-    """None: every machine that runs Numba has a CPU."""
+    """None, since every machine that runs Numba has a CPU, unless compiling is switched off."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0").strip() not in ("", "0"):
+        return "NUMBA_DISABLE_JIT is set, so no kernel can be compiled: unset it"
     return None
 
 

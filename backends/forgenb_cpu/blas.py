@@ -16,6 +16,8 @@ import functools
 import glob
 import os
 import struct
+import threading
+import time
 
 import llvmlite.binding as llvm
 from llvmlite import ir
@@ -178,18 +180,49 @@ def openblas():
     return None
 
 
+class _Held:
+    """How many products run now, and the number of threads that OpenBLAS gets back after the last of them."""
+
+    lock = threading.RLock()
+    users = 0
+    before = 1
+
+
 class one_thread:
-    """Hold SciPy's OpenBLAS at one thread, and give its own number back."""
+    """Hold SciPy's OpenBLAS at one thread, and give its own number back when no product is left, in any thread."""
 
     def __enter__(self):
         library = openblas()
-        self.before = library.scipy_openblas_get_num_threads() if library else 1
-        if self.before != 1:
-            library.scipy_openblas_set_num_threads(1)
+        with _Held.lock:
+            if _Held.users == 0:
+                _Held.before = library.scipy_openblas_get_num_threads() if library else 1
+                if _Held.before != 1:
+                    library.scipy_openblas_set_num_threads(1)
+            _Held.users += 1
 
     def __exit__(self, *error):
-        if self.before != 1:
-            openblas().scipy_openblas_set_num_threads(self.before)
+        with _Held.lock:
+            _Held.users -= 1
+            if _Held.users == 0 and _Held.before != 1:
+                openblas().scipy_openblas_set_num_threads(_Held.before)
+
+
+def _before_fork() -> None:
+    """Wait for products of other threads: a child would keep the locks that OpenBLAS holds inside one."""
+    _Held.lock.acquire()
+    latest = time.monotonic() + 10
+    while _Held.users and time.monotonic() < latest:
+        _Held.lock.release()
+        time.sleep(0.0002)
+        _Held.lock.acquire()
+
+
+def _after_fork() -> None:
+    _Held.lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def blas_report() -> dict[str, str]:

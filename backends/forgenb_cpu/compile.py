@@ -10,15 +10,14 @@ allocates or knows an op.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
-import pickle
 import shutil
 import sys
 import threading
 import time
 import types
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +28,7 @@ import numpy as np
 from numba import cfunc, njit
 from numba import types as nt
 from numba.core import caching, config, registry
+from numba.core.errors import NumbaWarning
 
 from forgenb.kernel import Kernel, bind
 from forgenb.kernel import cache as store
@@ -38,6 +38,7 @@ from .intrinsics import half_conversions, primitives_for
 from .templates import launcher_text, operand_types, panel_text
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False}
+"""``NUMBA_BOUNDSCHECK=1`` goes before this: indices are then checked, and a wrong one is reported as unraisable."""
 SIGNATURE = nt.void(nt.int64, nt.int64, nt.int64)
 PANEL_SIGNATURE = nt.int64(*(nt.int64,) * 8)
 TYPES = {
@@ -103,6 +104,8 @@ def machine() -> tuple:
 
 _LIVE: dict[str, Compiled] = {}
 _LOCK = threading.RLock()
+if hasattr(os, "register_at_fork"):  # a child must not begin with the lock of a thread that it lacks
+    os.register_at_fork(before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release)
 
 
 def compile_kernel(kernel: Kernel, real: str, storage: tuple[str, ...]) -> Compiled:
@@ -148,20 +151,37 @@ def _build(name: str, key: str, text: str, bodies: dict, extras: dict, signature
     module.__dict__.update({n: _jit(f, home, {}) for n, f in bodies.items()})
     exec(compile(text, path, "exec"), module.__dict__)
     known = os.path.exists(path)
-    try:
-        if not known:
-            store.write_whole(path, text)
-            store.prune(f"{name}-", f"{name}-{key}")
-        handle = cfunc(signature, cache=True, **OPTIONS)(module.launch)
-    except (OSError, EOFError, ImportError, ValueError, KeyError, pickle.UnpicklingError) as reason:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaWarning)
+        try:
+            handle, reason = _stored(path, text, module.launch, signature), None
+        except OSError as error:
+            handle, reason = cfunc(signature, **OPTIONS)(module.launch), error
+    if reason is not None:
         store.warn_once(reason)
-        with contextlib.suppress(OSError):
-            shutil.rmtree(folder, ignore_errors=True)
-        known = False
-        handle = cfunc(signature, **OPTIONS)(module.launch)
     cached = known and handle.cache_hits > 0 if hasattr(handle, "cache_hits") else known
     assert handle.address is not None
     return Compiled(name, key, handle.address, text, time.perf_counter() - started, cached, handle)
+
+
+def _stored(path: str, text: str, launch, signature):
+    """`launch` from its folder in the store, or compiled into it; an entry that cannot be read is made anew."""
+    folder = os.path.dirname(path)
+    prefix = os.path.basename(folder).rpartition("-")[0]
+    for again in (True, False):
+        if os.path.exists(path):
+            try:
+                return cfunc(signature, cache=True, **OPTIONS)(launch)
+            except Exception:  # a damaged pickle may raise anything
+                shutil.rmtree(folder, ignore_errors=True)
+        try:
+            store.write_whole(path, text)
+            store.prune(f"{prefix}-", os.path.basename(folder))
+            return cfunc(signature, cache=True, **OPTIONS)(launch)
+        except FileNotFoundError:  # another process has removed the folder meanwhile
+            if not again:
+                raise
+    raise AssertionError("unreachable")
 
 
 def _jit(function: types.FunctionType, home: str, done: dict):

@@ -28,19 +28,33 @@ class Memory:
 
     def __init__(self, nbytes: int):
         size = _size_class(nbytes)
-        free = _FREE.get(size)
-        if free:
-            self.address, self._owner = free.pop()
-        else:
-            self._owner = np.empty(size + ALIGN, np.uint8)
+        try:
+            self.address, self._owner = _FREE[size].pop()
+        except (KeyError, IndexError):
+            self._owner = _fresh(size + ALIGN)
             self.address = -(-self._owner.ctypes.data // ALIGN) * ALIGN
         self._size, self.nbytes, self.version = size, nbytes, 0
         if Poison.on:
             self._owner[:] = 255
 
+    def __reduce_ex__(self, protocol):
+        raise TypeError("a block of memory cannot be copied or pickled: its address would belong to two")
+
     def __del__(self):
-        if _FREE is not None:
+        if _FREE is not None and hasattr(self, "_size"):
             _FREE.setdefault(self._size, []).append((self.address, self._owner))
+
+
+def _fresh(nbytes: int) -> np.ndarray:
+    """Memory from the operating system; where it has none, the pool's unused blocks go back first."""
+    try:
+        return np.empty(nbytes, np.uint8)
+    except (MemoryError, ValueError):
+        release_cached()
+    try:
+        return np.empty(nbytes, np.uint8)
+    except (MemoryError, ValueError):
+        raise MemoryError(f"a tensor of {nbytes} bytes does not fit into memory") from None
 
 
 def _size_class(nbytes: int) -> int:

@@ -10,21 +10,25 @@ import atexit
 import ctypes
 import inspect
 import os
+import threading
 from typing import Any
 
 import numpy as np
 
-from forgenb.errors import ArgumentError
+from forgenb.errors import ArgumentError, ShapeError
 
 from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, one_thread, split
 from .compile import Compiled, compile_kernel, compiled
 from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
+from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
 STORAGE = {"bool": "bool_"}
 SERIAL_FLOP = 200_000
+MOST_THREADS = 1024
+LARGEST = 2**31 - 1
 
 
 class CpuBackend:
@@ -37,6 +41,7 @@ class CpuBackend:
         load_blas()
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
+        self._lock = threading.Lock()
         self._calls: dict[int, Any] = {}
         os.register_at_fork(after_in_child=self._forget_pool)
         atexit.register(self._close)
@@ -48,10 +53,13 @@ class CpuBackend:
 
     @threads.setter
     def threads(self, number: int) -> None:
-        if number < 1:
-            raise ArgumentError(f"threads must be at least 1, got {number}")
-        self._close()
-        self._threads = int(number)
+        if not isinstance(number, int) or not 1 <= number <= MOST_THREADS:
+            raise ArgumentError(f"threads must be a whole number from 1 to {MOST_THREADS}, got {number!r}")
+        with self._lock:
+            self._threads = int(number)
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     def __repr__(self) -> str:
         return f"<backend cpu, threads={self._threads}>"
@@ -77,26 +85,49 @@ class CpuBackend:
         return f"{inspect.getsource(kernel.body)}\n{launcher_text(kernel, real, storage)}"
 
     def launch(self, launcher: Compiled, extent: int, chunk: int, block: bytes) -> None:
-        if extent > chunk and self._threads > 1 and self._ready_pool().run(launcher.address, extent, chunk, block):
-            return
+        if extent > chunk and self._threads > 1:
+            pool = self._pool or self._ready_pool()
+            if pool.run(launcher.address, extent, chunk, block):
+                return
         call = self._calls.get(launcher.address)
         if call is None:
             call = self._calls[launcher.address] = CALL(launcher.address)
         call(0, extent, block)
 
-    def gemm(self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple):
+    def gemm(self, *arguments) -> None:
+        launcher, extent, chunk, values, packer = self.gemm_launch(*arguments)
+        with one_thread():
+            self.launch(launcher, extent, chunk, packer.pack(*values))
+
+    def gemm_launch(
+        self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple
+    ) -> tuple:
+        """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer)."""
         m, n, k = shape
         outer, inner = batch
+        if max(*shape, *steps[0]) > LARGEST:
+            raise ShapeError(
+                f"a product of {m} x {k} and {k} x {n} with steps {steps[0]} between rows is too large: "
+                f"BLAS counts to {LARGEST}"
+            )
         blocks, width, by_rows = split(outer * inner, m, n)
         units = blocks * outer * inner
-        bias = places[3]
-        leading, strides = steps
-        factors = scales[0], 1.0 if bias else scales[1]
-        cut = blocks, width, by_rows
-        block = PACK.pack(*shape, *places, *factors, *leading, *flags, inner, *strides, *cut, blas_function(real))
+        a, b, out, bias = places
+        beta = 1.0 if bias else scales[1]
+        values = [m, n, k, a, b, out, bias, scales[0], beta, *steps[0], *flags, inner, *steps[1]]
+        values += [blocks, width, by_rows, blas_function(real)]
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
-        with one_thread():
-            self.launch(gemm_launcher(real), units, units if serial else max(1, units // 16), block)
+        return gemm_launcher(real), units, units if serial else max(1, units // 16), values, PACK
+
+    def replay(self, rows: list) -> Replay:
+        """A program of launches that one call runs; see `Replay`."""
+        return Replay(rows, self)
+
+    def replay_table(self, table: int, count: int) -> None:
+        """Run a table of launches, on this thread alone where the pool is taken or there is nothing to share."""
+        loop = replay_function()
+        if self._threads < 2 or not self._ready_pool().replay(loop, table, count):
+            loop(0, table, count, 1)
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""
@@ -111,17 +142,16 @@ class CpuBackend:
         return {"threads": self._threads, **blas_report()}
 
     def _ready_pool(self) -> Pool:
-        if self._pool is None:
-            self._pool = Pool(self._threads)
-        return self._pool
+        with self._lock:
+            if self._pool is None:
+                self._pool = Pool(self._threads)
+            return self._pool
 
     def _forget_pool(self) -> None:
-        self._pool = None
+        self._pool, self._lock = None, threading.Lock()
 
     def _close(self) -> None:
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+        self.threads = self._threads
 
 
 class _Exposed:
@@ -141,8 +171,8 @@ class _Exposed:
 def threads_from_environment() -> int:
     """``FORGENB_THREADS``, else the cores that this process may run on."""
     text = os.environ.get("FORGENB_THREADS", "")
-    if text and not (text.isdigit() and int(text) > 0):
-        raise ArgumentError(f"FORGENB_THREADS must be a positive whole number, got {text!r}")
+    if text and not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_THREADS):
+        raise ArgumentError(f"FORGENB_THREADS must be a whole number from 1 to {MOST_THREADS}, got {text!r}")
     if text:
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -14,6 +14,7 @@ not begun.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import threading
 
@@ -56,23 +57,31 @@ def launch(job, seen, spins):
     return seen
 """
 
+OPEN = """\
+{0}atomic_store(job, FUNCTION, function)
+{0}atomic_store(job, EXTENT, extent)
+{0}atomic_store(job, CHUNK, chunk)
+{0}atomic_store(job, ARGS, args)
+{0}atomic_store(job, NEXT, int64(0))
+{0}atomic_store(job, OPEN, int64(1))
+{0}atomic_add(job, GENERATION, int64(1))
+"""
+
+FINISH = """\
+{0}atomic_store(job, OPEN, int64(0))
+{0}quiet = int64(0)
+{0}while atomic_load(job, INSIDE):
+{0}    quiet += 1
+{0}    pause()
+{0}    if quiet > SPINS:
+{0}        call_plain(atomic_load(job, YIELD))
+"""
+
 RUN = f"""\
 def launch(job, function, extent, chunk, args):
-    atomic_store(job, FUNCTION, function)
-    atomic_store(job, EXTENT, extent)
-    atomic_store(job, CHUNK, chunk)
-    atomic_store(job, ARGS, args)
-    atomic_store(job, NEXT, int64(0))
-    atomic_store(job, OPEN, int64(1))
-    atomic_add(job, GENERATION, int64(1))
+{OPEN.format(" " * 4)}
 {CLAIM.format(" " * 4)}
-    atomic_store(job, OPEN, int64(0))
-    quiet = int64(0)
-    while atomic_load(job, INSIDE):
-        quiet += 1
-        pause()
-        if quiet > SPINS:
-            call_plain(atomic_load(job, YIELD))
+{FINISH.format(" " * 4)}
 """
 
 LOOPS = {"SPINS": SPINS, **INTRINSICS} | {n: v * SPACING for n, v in SLOT.items()}
@@ -97,36 +106,59 @@ class Pool:
 
     def run(self, function: int, extent: int, chunk: int, args: bytes) -> bool:
         """Run all chunks of a launch; False, and nothing done, where another thread has the pool."""
+        return self._with_workers(self._run, function, extent, chunk, args)
+
+    def replay(self, loop, table: int, count: int) -> bool:
+        """Run a table of launches by the compiled `loop`; False where another thread has the pool."""
+        return self._with_workers(loop, table, count, self.threads)
+
+    def _with_workers(self, function, *arguments) -> bool:
         if not self._busy.acquire(blocking=False):
             return False
         try:
+            if self._closed:
+                return False
             while len(self._workers) < self.threads - 1:
                 self._start()
-            while self._sleeping:
-                self._sleeping.pop().release()
-            self._run(self._job, function, extent, chunk, args)
+            self._wake()
+            function(self._job, *arguments)
         finally:
             self._busy.release()
         return True
 
     def _start(self) -> None:
         worker = threading.Thread(target=self._live, name="forgenb-cpu", daemon=True)
-        self._workers.append(worker)
-        worker.start()
+        try:
+            worker.start()
+        except RuntimeError:  # the system gives no more threads, or the interpreter is about to end
+            self.threads = len(self._workers) + 1
+        else:
+            self._workers.append(worker)
+
+    def _wake(self) -> None:
+        while self._sleeping:
+            with contextlib.suppress(IndexError):
+                self._sleeping.pop().release()
 
     def _live(self) -> None:
         seen, awake = 0, threading.Semaphore(0)
-        while not self._state[SLOT["STOP"] * SPACING]:
+        while not self._closed:
             seen = self._work(self._job, seen, SPINS + YIELDS)
             self._sleeping.append(awake)
             awake.acquire()
 
+    @property
+    def _closed(self) -> bool:
+        return bool(self._state[SLOT["STOP"] * SPACING])
+
     def close(self) -> None:
-        """Stop and join the workers."""
+        """Stop and join the workers, after the launch that runs now; later launches are not taken."""
+        running = self._busy.acquire(timeout=1)
         self._state[SLOT["STOP"] * SPACING] = 1
+        if running:
+            self._busy.release()
         for worker in self._workers:
             while worker.is_alive():
-                while self._sleeping:
-                    self._sleeping.pop().release()
+                self._wake()
                 worker.join(0.001)
         self._workers.clear()

@@ -1,6 +1,7 @@
 """The one seam: every launch, allocation, product and copy of the library passes through these functions.
 
-They count (`stats`), compile on first use, and, while someone traces, note which kernels ran how long.
+They count (`stats`), compile on first use, note who ran how long while someone traces, and hand everything to a
+recorder while a step is being recorded.
 
 Imports the declarations of `forgenb.kernel`. Every launch passes here, so nothing that takes time may be added.
 """
@@ -8,11 +9,16 @@ Imports the declarations of `forgenb.kernel`. Every launch passes here, so nothi
 from __future__ import annotations
 
 import time
+from contextvars import ContextVar
 from dataclasses import astuple, dataclass
 
 import numpy as np
 
 from ..kernel import Kernel
+from .planned import PlannedMemory
+
+RECORDER: ContextVar = ContextVar("forgenb_recorder", default=None)
+"""What takes launches down instead of running them, while a step is recorded."""
 
 
 @dataclass
@@ -78,6 +84,9 @@ def gemm(backend, *arguments) -> None:
 
 def allocate(backend, nbytes: int):
     """A block of memory that holds anything until it is written."""
+    recorder = RECORDER.get()
+    if recorder is not None:
+        return recorder.allocate(nbytes)
     _COUNTS.allocations += 1
     _COUNTS.bytes_allocated += nbytes
     return backend.allocate(nbytes)
@@ -86,11 +95,16 @@ def allocate(backend, nbytes: int):
 def upload(backend, memory, array: np.ndarray) -> None:
     """Copy a host array in row-major order into the start of a block."""
     _COUNTS.copies += 1
-    backend.upload(memory, array)
+    if isinstance(memory, PlannedMemory):
+        RECORDER.get().constant(backend, memory, array)
+    else:
+        backend.upload(memory, array)
 
 
 def host_view(backend, memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
     """The elements as a NumPy array, after everything launched has finished."""
+    if isinstance(memory, PlannedMemory):
+        memory.address  # noqa: B018 - raises where there is nothing to read
     _COUNTS.syncs += 1
     backend.synchronize()
     return backend.view(memory, dtype, offset, shape, strides)

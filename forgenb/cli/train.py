@@ -55,7 +55,7 @@ def add_to(commands: Commands) -> None:
         parser.add_argument(_flag(name), type=kind, metavar=shown, help=text)
     parser.add_argument("--out", metavar="DIR", help="a new folder for the run (default runs/1, runs/2, ...)")
     parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
-    parser.add_argument("--eager", action="store_true", help="op by op, which is the only mode so far")
+    parser.add_argument("--eager", action="store_true", help="run every step op by op instead of as one routine")
     parser.add_argument("--threads", type=int, metavar="N", help="of the CPU; results do not depend on it")
     parser.add_argument("--json", action="store_true", help="print one JSON object a step")
     parser.set_defaults(run=run)
@@ -72,6 +72,7 @@ def run(arguments: Namespace) -> int:
         config = _config(given)
         _use_threads(config.backend, arguments.threads)
         trainer = Trainer.start(config, arguments.out or next_run())
+    trainer.eager = arguments.eager
     try:
         return _train(trainer, arguments.json)
     finally:

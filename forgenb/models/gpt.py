@@ -20,6 +20,7 @@ from ..ops.embedding import embedding
 from ..ops.gelu import gelu
 from ..ops.loss import cross_entropy
 from ..ops.matmul import matmul
+from ..routine import late
 from ..tensor import Tensor
 
 STD = 0.02
@@ -158,7 +159,7 @@ class GPT(Module):
         if len(shape) != 2 or not 1 <= shape[1] <= self.config.context:
             raise ArgumentError(f"GPT needs ids of shape [b, t] with t in 1 .. {self.config.context}, got {shape}")
         rate = self.config.dropout if self.training else 0.0
-        drop = Sites(rate, self.dropout_seed, self.dropout_first)
+        drop = Sites(rate, late(lambda: self.dropout_seed), late(lambda: self.dropout_first))
         x = drop(embedding(ids, self.wte.weight, self.wpe.weight))
         for block in self.h:
             x = block(x, drop)

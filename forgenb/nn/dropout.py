@@ -8,6 +8,7 @@ from __future__ import annotations
 from .. import random
 from ..errors import ArgumentError
 from ..ops.dropout import dropout
+from ..routine import late, value_of
 from ..tensor import Tensor
 from .module import Module
 
@@ -45,7 +46,7 @@ class Dropout(Module):
         """Drop in training; the same tensor otherwise."""
         if not self.training or self.p == 0:
             return x
-        return dropout(x, self.p, random.site_seed(self.seed, self.site))
+        return dropout(x, self.p, late(lambda: random.site_seed(self.seed, self.site)))
 
 
 class Sites:
@@ -68,10 +69,11 @@ class Sites:
         self.first = first
         self.site = 0
 
-    def next_seed(self) -> int:
-        """The seed of the next site."""
+    def next_seed(self):
+        """The seed of the next site; in a recorded step it is worked out before each run."""
         self.site += 1
-        return random.site_seed(self.seed, self.site)
+        site = self.site
+        return late(lambda: random.site_seed(value_of(self.seed), site))
 
     def __call__(self, x: Tensor) -> Tensor:
         """Apply the next site to ``x[samples, ...]``."""

@@ -18,7 +18,7 @@ from ..backend import seam
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array, tensor
+from ..tensor import Tensor, contiguous_strides, count, empty, from_array, full, tensor
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
@@ -34,10 +34,14 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
     if like is None:
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = np.asarray(value).dtype.kind
+        kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
-        return from_array(np.asarray(value, dtype), like.backend)
+        try:
+            array = np.asarray(value, dtype)
+            return from_array(array, like.backend) if like.backend.host else full((), value, dtype, like.backend)
+        except (OverflowError, TypeError):
+            raise ArgumentError(f"the number {str(value)[:40]} does not fit into dtype {dtype.name}") from None
     return tensor(value, backend=like.backend.name)
 
 
@@ -70,6 +74,20 @@ def same_backend(name: str, tensors) -> None:
                 f"{name} got tensors of backends {first.name!r} and {other.backend.name!r}: move one with "
                 f".to({first.name!r})"
             )
+
+
+def refuse_shared(name: str, place: Tensor) -> None:
+    """Refuse to write into a broadcast view.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the op.
+    """
+    if any(step == 0 and extent > 1 for step, extent in zip(place.strides, place.shape, strict=True)):
+        raise ArgumentError(
+            f"{name} into a broadcast view of shape {place.shape}: elements share memory, write a copy()"
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -155,7 +173,12 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     compute = compute_dtype(dtype)
     storage = tuple([NAMES[t.dtype] for t in operands])
     in_place = straight and _stored_as_used(kernel, compute, storage)
-    block: list = [*scalars, len(dims), dims[-1] if in_place else PANEL, *dims]
+    limit = dims[-1] if in_place else PANEL
+    recorder = seam.RECORDER.get()
+    if recorder is not None:
+        recorder.map(kernel, NAMES[compute], storage, shape, scalars, limit, dims, operands, strides)
+        return into[0] if len(into) == 1 else into
+    block: list = [*scalars, len(dims), limit, *dims]
     for operand, steps in zip(operands, strides, strict=True):
         block.append(operand.memory.address + operand.offset * operand.dtype.itemsize)
         block += steps
@@ -214,13 +237,15 @@ def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (),
             )
         if dtype is None and operand.kind == "real":
             dtype = t.dtype
-    first = operands[0]
-    packed = row_block(kernel).pack(
-        *sizes, *scalars, *[t.memory.address + t.offset * t.dtype.itemsize for t in operands]
-    )
     cost = work or max(1, count(sizes[1:]))
-    real = NAMES[dtype or DEFAULT]
-    seam.launch(first.backend, kernel, real, (), sizes[0], max(1, CHUNK // cost), packed)
+    real, chunk = NAMES[dtype or DEFAULT], max(1, CHUNK // cost)
+    recorder = seam.RECORDER.get()
+    if recorder is not None:
+        recorder.rows(kernel, real, sizes, scalars, chunk, operands)
+        return
+    addresses = [t.memory.address + t.offset * t.dtype.itemsize for t in operands]
+    packed = row_block(kernel).pack(*sizes, *scalars, *addresses)
+    seam.launch(operands[0].backend, kernel, real, (), sizes[0], chunk, packed)
 
 
 def contiguous(x: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from ..dtypes import result_dtype
 from ..errors import ArgumentError, ShapeError, TapeError
 from ..tape import is_recording
 from ..tensor import Tensor
-from .apply import as_tensor, copied, run_map, same_backend
+from .apply import as_tensor, copied, refuse_shared, run_map, same_backend
 from .copying import copy_kernel
 from .indexing import is_index_array, key_parts, view_geometry
 from .movement import broadcast_to
@@ -38,10 +38,7 @@ def _check_untracked(name: str, target: Tensor, value: Tensor) -> None:
 
 def _write(name: str, target: Tensor, place: Tensor, value: Tensor) -> None:
     """Copy `value`, broadcast and cast, into the view `place` of `target`."""
-    if any(step == 0 and extent > 1 for step, extent in zip(place.strides, place.shape, strict=True)):
-        raise ArgumentError(
-            f"{name} into a broadcast view of shape {place.shape}: elements share memory, write a copy()"
-        )
+    refuse_shared(name, place)
     pairs = zip(reversed(value.shape), reversed(place.shape), strict=False)
     if value.ndim > place.ndim or any(size not in (1, wanted) for size, wanted in pairs):
         raise ShapeError(f"{name} got a value of shape {value.shape}, which does not broadcast to shape {place.shape}")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from ..kernel import map_kernel, row_kernel
 from ..kernel.primitives import lanes, put
 from ..tensor import Tensor, empty
@@ -69,9 +71,9 @@ def copy_transposed(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
     return out
 
 
-def filled(like: Tensor, value) -> Tensor:
-    """A fresh tensor of `like`'s shape, dtype and backend with one value everywhere, made where it lives."""
+def filled(shape: tuple[int, ...], value, dtype: np.dtype, backend) -> Tensor:
+    """A fresh tensor with one value everywhere, made where it lives."""
     from .apply import run_map
 
-    out = empty(like.shape, like.dtype, like.backend)
+    out = empty(shape, dtype, backend)
     return run_map(fill_kernel, (out,), (value,), into=(out,))

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..backend import seam
 from ..dtypes import INT64
 from ..errors import BackendError, DTypeError, IndexRangeError
 from ..tensor import Tensor, from_array
@@ -32,14 +33,16 @@ _BOUNDS: WeakKeyDictionary = WeakKeyDictionary()
 
 def _remember(ids: Tensor, size: int) -> Tensor:
     """Note that `ids` lie in ``[0, size)``, where looking again would mean to fetch them from a device."""
-    if not ids.backend.host:
+    if not ids.backend.host and seam.RECORDER.get() is None:
         _BOUNDS[ids.memory] = (ids.memory.version, ids.offset, ids.shape, ids.strides, size)
     return ids
 
 
 def _known(ids, size: int, backend) -> bool:
     """Whether these very ids were checked against this size or a smaller one, and not written since."""
-    if not isinstance(ids, Tensor) or ids.backend is not backend or backend.host or ids.dtype is not INT64:
+    if not isinstance(ids, Tensor) or ids.backend is not backend or ids.dtype is not INT64:
+        return False
+    if backend.host or seam.RECORDER.get() is not None:
         return False
     *state, bound = _BOUNDS.get(ids.memory, (None, 0))
     return state == [ids.memory.version, ids.offset, ids.shape, ids.strides] and bound <= size
@@ -57,6 +60,9 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     """
     if _known(ids, size, backend):
         return ids.detach()
+    recorder = seam.RECORDER.get()
+    if recorder is not None and isinstance(ids, Tensor):
+        recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what))
     array = ids.numpy() if isinstance(ids, Tensor) else np.asarray(ids)
     found = _whole(name, array, what)
     if not _inside(found, size):

@@ -16,7 +16,7 @@ from ..dtypes import FLOAT16, NAMES, result_dtype
 from ..errors import DTypeError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, count, empty
-from .apply import copied, pair, row_major, same_backend
+from .apply import as_tensor, copied, pair, row_major, same_backend
 from .reduction import sum_to
 from .table import op
 
@@ -80,6 +80,7 @@ def matmul(
         If an operand is not a float tensor.
     """
     a, b = pair(a, b)
+    bias = None if bias is None else as_tensor(bias, a)
     _check_dtypes(a, b, bias)
     if b_rows is not None:
         from .indexing import getitem
@@ -224,6 +225,10 @@ def _launch(out: Tensor, a: Tensor, b: Tensor, bias, trans_a, trans_b, alpha, sh
     _, out_outer, out_inner = _batch(out, batch)
     ldo = out.strides[-2] if out.shape[-2] > 1 else max(out.shape[-1], 1)
     steps = (lda, ldb, ldo), (a_outer, a_inner, b_outer, b_inner, out_outer, out_inner)
-    places = a.address, b.address, out.address, bias.address if bias is not None else 0
     sizes = (count(batch[:-1]), batch[-1]) if batch else (1, 1)
+    recorder = seam.RECORDER.get()
+    if recorder is not None:
+        recorder.product(NAMES[real], shape, (trans_a, trans_b), (alpha, 0.0), (a, b, out, bias), steps, sizes)
+        return
+    places = a.address, b.address, out.address, bias.address if bias is not None else 0
     seam.gemm(out.backend, NAMES[real], shape, (trans_a, trans_b), (alpha, 0.0), places, steps, sizes)

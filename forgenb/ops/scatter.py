@@ -19,7 +19,7 @@ from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
 from ..tape import is_recording, record
 from ..tensor import Tensor, count, empty
-from .apply import as_tensor, run_map, run_rows, same_backend
+from .apply import as_tensor, refuse_shared, run_map, run_rows, same_backend
 from .copying import copy_kernel
 from .ids import wrapped_ids
 from .movement import movable, narrowed
@@ -192,6 +192,8 @@ def scatter_add_(dst: Tensor, ids, src) -> Tensor:
         If `dst` or `src` is tracked and ops are recorded.
     IndexRangeError, ShapeError, DTypeError
         If ids, shapes or dtypes do not fit.
+    ArgumentError
+        If `dst` is a broadcast view, whose elements share memory.
     """
     src = as_tensor(src, dst)
     same_backend("scatter_add_", (dst, src))
@@ -199,6 +201,7 @@ def scatter_add_(dst: Tensor, ids, src) -> Tensor:
         raise TapeError("scatter_add_ on a tracked tensor would lose gradients: use scatter_add, or no_grad()")
     if dst.ndim == 0:
         raise ShapeError("scatter_add_ got a dst without dimensions: it needs rows to add to")
+    refuse_shared("scatter_add_", dst)
     rows, tail = dst.shape[0], dst.shape[1:]
     ids = _check_scatter("scatter_add_", ids, src, rows)
     if src.shape[ids.ndim :] != tail or src.dtype != dst.dtype:

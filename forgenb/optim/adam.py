@@ -5,22 +5,24 @@ Imports `optimizer`, kernels and `run_map`; state that a checkpoint does not see
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from ..kernel import map_kernel
-from ..kernel.primitives import sqrt
+from ..kernel.primitives import select, sqrt
 from ..ops.apply import run_map
+from ..routine import late
 from .optimizer import Optimizer, checked
 
 
-@map_kernel("p g m v -> p m v; rate beta1 rest1 beta2 rest2 root eps l2 shrink factor")
-def adam_kernel(p, g, m, v, rate, beta1, rest1, beta2, rest2, root, eps, l2, shrink, factor):
-    """One step; `rate` is lr / (1 - beta1^t) and `root` is 1 / sqrt(1 - beta2^t), from the host."""
+@map_kernel("p g m v factor -> p m v; rate beta1 rest1 beta2 rest2 root eps l2 shrink")
+def adam_kernel(p, g, m, v, factor, rate, beta1, rest1, beta2, rest2, root, eps, l2, shrink):
+    """One step; `rate` is lr / (1 - beta1^t), `root` is 1 / sqrt(1 - beta2^t). A negative factor changes nothing."""
     g = g * factor + l2 * p
-    m = beta1 * m + rest1 * g
-    v = beta2 * v + rest2 * (g * g)
-    return p - (rate * (m / (sqrt(v) * root + eps)) + shrink * p), m, v
+    next_m = beta1 * m + rest1 * g
+    next_v = beta2 * v + rest2 * (g * g)
+    next_p = p - (rate * (next_m / (sqrt(next_v) * root + eps)) + shrink * p)
+    go = factor >= 0.0
+    return select(go, next_p, p), select(go, next_m, m), select(go, next_v, v)
 
 
 class Adam(Optimizer):
@@ -66,15 +68,19 @@ class Adam(Optimizer):
         self.eps = checked("eps", eps)
         self.weight_decay = checked("weight_decay", weight_decay)
 
-    def update(self, p, grad, state, count, factor):
-        """See `Optimizer.update`."""
-        self._run(p, grad, state, count, factor, self.weight_decay if p.decay else 0.0, 0.0)
+    def numbers(self, count, decays):
+        """See `Optimizer.numbers`."""
+        return self._numbers(count, self.weight_decay if decays else 0.0, 0.0)
 
-    def _run(self, p, grad, state, count, factor, l2, decay):
+    def _numbers(self, count, l2, decay):
         beta1, beta2 = self.betas
-        rate, root = self.lr / (1 - beta1**count), 1 / math.sqrt(1 - beta2**count)
-        moments = rate, beta1, 1 - beta1, beta2, 1 - beta2, root, self.eps
-        run_map(adam_kernel, (p, grad, *state), (*moments, l2, self.lr * decay, factor), into=(p, *state))
+        lr = late(lambda: self.lr)
+        rate, root = lr / (1 - beta1**count), (1 - beta2**count) ** -0.5
+        return rate, beta1, 1 - beta1, beta2, 1 - beta2, root, self.eps, l2, lr * decay
+
+    def update(self, p, grad, state, factor, numbers):
+        """See `Optimizer.update`."""
+        run_map(adam_kernel, (p, grad, *state, factor), numbers, into=(p, *state))
 
 
 class AdamW(Adam):
@@ -102,6 +108,6 @@ class AdamW(Adam):
     ):
         super().__init__(params, lr, betas, eps, weight_decay)
 
-    def update(self, p, grad, state, count, factor):
-        """See `Optimizer.update`."""
-        self._run(p, grad, state, count, factor, 0.0, self.weight_decay if p.decay else 0.0)
+    def numbers(self, count, decays):
+        """See `Optimizer.numbers`."""
+        return self._numbers(count, 0.0, self.weight_decay if decays else 0.0)

@@ -10,47 +10,61 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..backend import Backend
+from ..dtypes import compute_dtype
 from ..errors import ArgumentError
-from ..ops.apply import run_map, widened
-from ..ops.arithmetic import scale_kernel
-from ..ops.reduction import BLOCK
+from ..kernel import map_kernel
+from ..kernel.primitives import infinity, select, sqrt
+from ..ops.apply import copied, row_major, run_map, widened
+from ..ops.arithmetic import add_kernel, mul_kernel
+from ..ops.reduction import BLOCK, sum_middle
 from ..ops.sumsq import square_sums
 from ..tensor import Tensor, empty
 
 
-def global_norm(tensors: Sequence[Tensor]) -> float:
-    r""":math:`\sqrt{\sum x^2}` over the elements of all `tensors` together.
+@map_kernel("total -> norm factor; max_norm")
+def clip_kernel(total, max_norm):
+    """The norm of a sum of squares, and what gradients are multiplied by: -1 where the norm is not finite."""
+    norm = sqrt(total)
+    factor = select(norm > max_norm, max_norm / norm, 1.0)
+    return norm, select(norm < infinity(), factor, -1.0)
 
-    Blocks are summed on the device in each tensor's dtype, all tensors into one buffer, which is read back
-    once and summed in float64.
+
+def clipping(tensors: Sequence[Tensor], max_norm: float) -> tuple[Tensor, Tensor]:
+    r"""The norm :math:`\sqrt{\sum x^2}` of all `tensors` together and the factor that clips it, without dimensions.
+
+    Nothing is read back: blocks are summed on the device, all tensors of a dtype into one buffer.
+
+    Raises
+    ------
+    ArgumentError
+        If `max_norm` is not above 0.
     """
-    buffers: dict[tuple, list[Tensor]] = {}
-    for t in tensors:
-        buffers.setdefault((t.backend, widened_dtype(t)), []).append(t)
-    return math.sqrt(sum(_squares(group, dtype, backend) for (backend, dtype), group in buffers.items()))
-
-
-def widened_dtype(t: Tensor) -> np.dtype:
-    """The dtype in which `t` is summed."""
-    return np.dtype("float32") if t.dtype == np.float16 else t.dtype
-
-
-def _squares(tensors: list[Tensor], dtype: np.dtype, backend: Backend) -> float:
-    counts = [-(-t.size // BLOCK) for t in tensors]
-    sums = empty((sum(counts),), dtype, backend)
-    start = 0
-    for t, parts in zip(tensors, counts):
-        square_sums(widened(t.detach()), sums.view((parts,), (1,), start))
-        start += parts
-    return float(sums.numpy().sum(dtype=np.float64))
-
-
-def clip_factor(norm: float, max_norm: float) -> float:
-    """What gradients of that norm are multiplied by: ``max_norm / norm`` where it is greater, else 1."""
     if not max_norm > 0:
         raise ArgumentError(f"clipping needs a norm above 0, got {max_norm!r}")
-    return max_norm / norm if norm > max_norm else 1.0
+    groups: dict[np.dtype, list[Tensor]] = {}
+    for t in tensors:
+        groups.setdefault(compute_dtype(t.dtype), []).append(t)
+    totals = [_squares(group, dtype) for dtype, group in groups.items()]
+    total = totals[0]
+    for other in totals[1:]:
+        total = run_map(add_kernel, (total, other))
+    norm, factor = run_map(clip_kernel, (total,), (max_norm,))
+    return norm, factor
+
+
+def global_norm(tensors: Sequence[Tensor]) -> float:
+    r""":math:`\sqrt{\sum x^2}` over the elements of all `tensors` together."""
+    return float(clipping(tensors, math.inf)[0].item()) if tensors else 0.0
+
+
+def _squares(tensors: list[Tensor], dtype: np.dtype) -> Tensor:
+    counts = [max(1, -(-t.size // BLOCK)) for t in tensors]
+    sums = empty((sum(counts),), dtype, tensors[0].backend)
+    start = 0
+    for t, parts in zip(tensors, counts, strict=True):
+        square_sums(widened(t.detach()), sums.view((parts,), (1,), start))
+        start += parts
+    return row_major(sum_middle(sums, 1, start, 1), ())
 
 
 def clip_grad_norm(params: Iterable[Tensor], max_norm: float) -> float:
@@ -69,10 +83,10 @@ def clip_grad_norm(params: Iterable[Tensor], max_norm: float) -> float:
         If `max_norm` is not above 0.
     """
     gradients = [p.grad for p in params if p.grad is not None]
-    norm = global_norm(gradients)
-    factor = clip_factor(norm, max_norm)
-    if factor != 1.0 and math.isfinite(norm):
+    norm, factor = clipping(gradients, max_norm)
+    value = float(norm.item())
+    if value > max_norm and math.isfinite(value):
         for grad in gradients:
-            run_map(scale_kernel, (grad,), (factor,), into=(grad,))
+            run_map(mul_kernel, (grad, copied(factor, grad.dtype)), into=(grad,))
             grad.changed()
-    return norm
+    return value

@@ -5,6 +5,7 @@ Imports tensors, `clip` and the check of states of `forgenb.nn`; an update rule 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 
@@ -13,8 +14,10 @@ import numpy as np
 from ..dtypes import compute_dtype
 from ..errors import ArgumentError
 from ..nn.module import check_state, overwrite
-from ..tensor import Parameter, Tensor, from_array
-from .clip import clip_factor, global_norm
+from ..ops.apply import copied
+from ..routine import after_each_run, late, on_each_run, outside_recording
+from ..tensor import Parameter, Tensor, from_array, full_like
+from .clip import clipping
 
 
 class Optimizer:
@@ -77,23 +80,53 @@ class Optimizer:
             a training loop can stop with the parameters of the step before.
         """
         live = [(name, p, p.grad) for name, p in self.params.items() if p.grad is not None]
-        norm, factor = None, 1.0
-        if clip_norm is not None:
-            norm = global_norm([grad for _, _, grad in live])
-            factor = clip_factor(norm, clip_norm)
-            if not math.isfinite(norm):
-                return norm
+        norm = None
+        if clip_norm is not None and live:
+            norm, factor = clipping([grad for _, _, grad in live], clip_norm)
+        else:
+            factor = full_like(next(iter(self.params.values())).view((), ()), 1)
+        self._make_state([name for name, _, _ in live])
+        on_each_run(lambda: self._advance([name for name, _, _ in live], 1))
+        numbers: dict[tuple, tuple] = {}
+        factors = {factor.dtype: factor}
         for name, p, grad in live:
-            if name not in self._state:
-                self._state[name] = tuple(zeros_like(p) for _ in self.slots)
-            count = self._counts[name] = self._counts.get(name, 0) + 1
-            self.update(p, grad, self._state[name], count, factor)
+            dtype = compute_dtype(p.dtype)
+            if dtype not in factors:
+                factors[dtype] = copied(factor, dtype)
+            key = (self._counts.get(name, 0), p.decay)
+            if key not in numbers:
+                numbers[key] = self.numbers(late(functools.partial(self._counts.__getitem__, name)), p.decay)
+            self.update(p, grad, self._state[name], factors[dtype], numbers[key])
             p.changed()
-        self.steps += 1
-        return norm
+        if norm is None:
+            return 0.0 if clip_norm is not None else None
+        return after_each_run(lambda: self._checked_norm(norm, [name for name, _, _ in live]), norm)
 
-    def update(self, p: Parameter, grad: Tensor, state: tuple[Tensor, ...], count: int, factor: float) -> None:
-        """Write the new `p` and `state`; `count` is 1 at p's first step, `factor` scales the gradient."""
+    def _make_state(self, names: list[str]) -> None:
+        """Zeros for parameters that step for the first time; they are memory of their own, never scratch."""
+        for name in names:
+            if name not in self._state:
+                with outside_recording():
+                    self._state[name] = tuple(zeros_like(self.params[name]) for _ in self.slots)
+
+    def _advance(self, names: list[str], by: int) -> None:
+        for name in names:
+            self._counts[name] = self._counts.get(name, 0) + by
+        self.steps += by
+
+    def _checked_norm(self, norm: Tensor, names: list[str]) -> float:
+        """The norm as a number; a step that changed nothing, since it was not finite, is not counted."""
+        value = float(norm.item())
+        if not math.isfinite(value):
+            self._advance(names, -1)
+        return value
+
+    def numbers(self, count, decays: bool) -> tuple:
+        """The host numbers of `update`; `count` is 1 at a parameter's first step, `decays` its `decay`."""
+        raise NotImplementedError(f"{type(self).__name__} defines no numbers")
+
+    def update(self, p: Parameter, grad: Tensor, state: tuple[Tensor, ...], factor: Tensor, numbers: tuple) -> None:
+        """Write the new `p` and `state`; `factor` (no dimensions) scales the gradient, and negative stops the step."""
         raise NotImplementedError(f"{type(self).__name__} defines no update")
 
     def zero_grad(self) -> None:
@@ -110,6 +143,8 @@ class Optimizer:
         """A copy of the state: ``step``, and for each parameter with one ``count/NAME`` and ``SLOT/NAME``."""
         found = {"step": np.array(self.steps)}
         for name, state in self._state.items():
+            if not self._counts.get(name):
+                continue
             found[f"count/{name}"] = np.array(self._counts[name])
             for slot, t in zip(self.slots, state):
                 found[f"{slot}/{name}"] = t.numpy().copy()

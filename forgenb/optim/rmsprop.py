@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..kernel import map_kernel
-from ..kernel.primitives import sqrt
+from ..kernel.primitives import select, sqrt
 from ..ops.apply import run_map
+from ..routine import late
 from .optimizer import Optimizer, checked
 
 
-@map_kernel("p g v -> p v; lr alpha rest eps l2 factor")
-def rmsprop_kernel(p, g, v, lr, alpha, rest, eps, l2, factor):
-    """One step."""
+@map_kernel("p g v factor -> p v; lr alpha rest eps l2")
+def rmsprop_kernel(p, g, v, factor, lr, alpha, rest, eps, l2):
+    """One step; a negative factor changes nothing."""
     g = g * factor + l2 * p
-    v = alpha * v + rest * (g * g)
-    return p - lr * (g / (sqrt(v) + eps)), v
+    next_v = alpha * v + rest * (g * g)
+    go = factor >= 0.0
+    return select(go, p - lr * (g / (sqrt(next_v) + eps)), p), select(go, next_v, v)
 
 
 class RMSprop(Optimizer):
@@ -56,8 +58,11 @@ class RMSprop(Optimizer):
         self.eps = checked("eps", eps)
         self.weight_decay = checked("weight_decay", weight_decay)
 
-    def update(self, p, grad, state, count, factor):
+    def numbers(self, count, decays):
+        """See `Optimizer.numbers`."""
+        l2 = self.weight_decay if decays else 0.0
+        return late(lambda: self.lr), self.alpha, 1 - self.alpha, self.eps, l2
+
+    def update(self, p, grad, state, factor, numbers):
         """See `Optimizer.update`."""
-        l2 = self.weight_decay if p.decay else 0.0
-        scalars = self.lr, self.alpha, 1 - self.alpha, self.eps, l2, factor
-        run_map(rmsprop_kernel, (p, grad, *state), scalars, into=(p, *state))
+        run_map(rmsprop_kernel, (p, grad, *state, factor), numbers, into=(p, *state))

@@ -9,29 +9,33 @@ from collections.abc import Iterable
 
 from ..errors import ArgumentError
 from ..kernel import map_kernel
+from ..kernel.primitives import select
 from ..ops.apply import run_map
+from ..routine import late
 from .optimizer import Optimizer, checked
 
 
-@map_kernel("p g -> p; lr l2 factor")
-def sgd_kernel(p, g, lr, l2, factor):
-    """One step without momentum."""
-    return p - lr * (g * factor + l2 * p)
+@map_kernel("p g factor -> p; lr l2")
+def sgd_kernel(p, g, factor, lr, l2):
+    """One step without momentum; a negative factor changes nothing."""
+    return select(factor >= 0.0, p - lr * (g * factor + l2 * p), p)
 
 
-@map_kernel("p g b -> p b; lr momentum l2 factor")
-def momentum_kernel(p, g, b, lr, momentum, l2, factor):
+@map_kernel("p g b factor -> p b; lr momentum l2")
+def momentum_kernel(p, g, b, factor, lr, momentum, l2):
     """One step; b is the running sum of gradients."""
-    b = momentum * b + (g * factor + l2 * p)
-    return p - lr * b, b
+    next_b = momentum * b + (g * factor + l2 * p)
+    go = factor >= 0.0
+    return select(go, p - lr * next_b, p), select(go, next_b, b)
 
 
-@map_kernel("p g b -> p b; lr momentum l2 factor")
-def nesterov_kernel(p, g, b, lr, momentum, l2, factor):
+@map_kernel("p g b factor -> p b; lr momentum l2")
+def nesterov_kernel(p, g, b, factor, lr, momentum, l2):
     """One step from where the momentum would lead."""
     d = g * factor + l2 * p
-    b = momentum * b + d
-    return p - lr * (d + momentum * b), b
+    next_b = momentum * b + d
+    go = factor >= 0.0
+    return select(go, p - lr * (d + momentum * next_b), p), select(go, next_b, b)
 
 
 class SGD(Optimizer):
@@ -72,11 +76,13 @@ class SGD(Optimizer):
         self.nesterov = nesterov
         self.slots = ("momentum",) if momentum else ()
 
-    def update(self, p, grad, state, count, factor):
+    def numbers(self, count, decays):
+        """See `Optimizer.numbers`."""
+        l2 = self.weight_decay if decays else 0.0
+        lr = late(lambda: self.lr)
+        return (lr, self.momentum, l2) if self.slots else (lr, l2)
+
+    def update(self, p, grad, state, factor, numbers):
         """See `Optimizer.update`."""
-        l2 = self.weight_decay if p.decay else 0.0
-        if not self.slots:
-            run_map(sgd_kernel, (p, grad), (self.lr, l2, factor), into=(p,))
-            return
-        kernel = nesterov_kernel if self.nesterov else momentum_kernel
-        run_map(kernel, (p, grad, *state), (self.lr, self.momentum, l2, factor), into=(p, *state))
+        kernel = nesterov_kernel if self.nesterov else momentum_kernel if self.slots else sgd_kernel
+        run_map(kernel, (p, grad, *state, factor), numbers, into=(p, *state))

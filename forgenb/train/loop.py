@@ -16,6 +16,7 @@ from forgenb.data import batch
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
 from forgenb.models import GPT
 from forgenb.optim import Optimizer
+from forgenb.routine import compile
 from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
@@ -72,6 +73,11 @@ class Trainer:
     model, optimizer
         A module with ``loss(ids, targets)``, and an optimiser of its parameters.
 
+    Attributes
+    ----------
+    eager : bool
+        Run a step op by op instead of as one routine; the bits are the same.
+
     Notes
     -----
     A step's batch, learning rate and dropout depend on the seed and the step alone, so a run that is
@@ -81,10 +87,12 @@ class Trainer:
     def __init__(self, folder: RunFolder, corpus: Corpus, model: GPT, optimizer: Optimizer):
         self.folder, self.corpus, self.model, self.optimizer = folder, corpus, model, optimizer
         self.config = folder.config
+        self.eager = False
         self.step = 0
         self.best_val: float | None = None
         self.seconds = 0.0
         self._metrics: Metrics | None = None
+        self._train = compile(self._step, "train")
 
     @classmethod
     def start(cls, config: TrainConfig, out: StrPath) -> "Trainer":
@@ -202,13 +210,18 @@ class Trainer:
         inputs, targets = batch(self.corpus.train, c.context, c.batch, c.seed, self.step)
         self.model.train()
         self.model.dropout_seed = _dropout_seed(c, self.step)
-        loss = self.model.loss(inputs, targets)
-        value = self._finite("loss", loss.item(), self.step + 1)
-        loss.backward()
         self.optimizer.lr = lr
-        self._finite("gradient norm", self.optimizer.step(clip_norm=c.clip) or 0.0, self.step + 1)
-        self.optimizer.zero_grad()
+        loss, norm = (self._step if self.eager else self._train)(inputs, targets)
+        value = self._finite("loss", _number(loss), self.step + 1)
+        self._finite("gradient norm", _number(norm), self.step + 1)
         return lr, value, time.perf_counter() - began
+
+    def _step(self, inputs, targets) -> tuple:
+        """Loss and gradient norm of one step; where the norm is not finite, nothing has changed."""
+        self.optimizer.zero_grad()
+        loss = self.model.loss(inputs, targets)
+        loss.backward()
+        return loss, self.optimizer.step(clip_norm=self.config.clip)
 
     def _evaluate(self) -> float:
         loss = evaluate(self.model, self.corpus.inputs, self.corpus.targets)
@@ -253,6 +266,10 @@ class Trainer:
             )
         checkpoint.restore(self.folder.last, self.model, self.optimizer)
         self.step, self.best_val, self.seconds = checkpoint.step, checkpoint.best_val, checkpoint.seconds
+
+
+def _number(value) -> float:
+    return value.item() if hasattr(value, "item") else value
 
 
 def _dropout_seed(config: TrainConfig, step: int) -> int:

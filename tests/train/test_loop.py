@@ -31,6 +31,7 @@ def begin(tmp_path, tiny, fake, monkeypatch):
         monkeypatch.setattr(loop, "build_optimizer", lambda config, model: model)
         out = tmp_path / "run"
         trainer = Trainer.resume(out, **keywords) if resume else Trainer.start(config, out)
+        trainer.eager = True  # the fake computes on the host
         return trainer, model
 
     return begin
@@ -150,13 +151,12 @@ def test_more_steps(begin, tiny):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_loss_that_is_no_number_stops_and_keeps_the_last_checkpoint(begin, fake, value):
-    trainer, model = begin(fake([1.0, 1.0, 1.0, value]))
+    trainer, _ = begin(fake([1.0, 1.0, 1.0, value]))
     with pytest.raises(DivergedError, match=f"The loss became {value} at step 4 of 4, so training stopped"):
         list(trainer.steps())
     trainer.close()
     assert load_checkpoint(trainer.folder.last).step == 2
     assert [row["step"] for row in read_metrics(trainer.folder.metrics)] == [1, 2, 3]
-    assert len(model.rates) == 3
     assert issubclass(DivergedError, ForgeError)
 
 

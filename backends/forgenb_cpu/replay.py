@@ -1,0 +1,93 @@
+"""Replay a linked program in one call: a table of launchers, run in order, each split over the pool where it is large.
+
+A row of the table is (function, extent, chunk, address of the argument block). Numbers that change from run to run are
+written into the blocks before the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+
+import numpy as np
+from numba import types as nt
+
+from .blas import one_thread
+from .compile import build
+from .pool import CLAIM, FINISH, LOOPS, OPEN
+
+REPLAY = f"""\
+def launch(job, table, count, threads):
+    for number in range(count):
+        row = table + number * 32
+        function, extent = atomic_load(row, 0), atomic_load(row, 1)
+        chunk, args = atomic_load(row, 2), atomic_load(row, 3)
+        if threads <= 1 or extent <= chunk:
+            call_launcher(function, 0, extent, args)
+        else:
+{OPEN.format(" " * 12)}
+{CLAIM.format(" " * 12)}
+{FINISH.format(" " * 12)}
+"""
+
+
+class Replay:
+    """A program that is ready to run.
+
+    Parameters
+    ----------
+    rows : list
+        (launcher, extent, chunk, values, packer) in order; a value may be a function that gives it.
+    backend : CpuBackend
+        Whose pool runs it.
+    """
+
+    def __init__(self, rows: list, backend):
+        self.backend, self.launchers = backend, [row[0] for row in rows]
+        self._late: dict[Callable, tuple[list[int], list[int]]] = {}
+        sizes = [packer.size for *_, packer in rows]
+        starts = np.cumsum([0, *sizes])
+        self._blocks = np.zeros(max(1, int(starts[-1]) // 8), np.int64)
+        self._floats = self._blocks.view(np.float64)
+        self._table = np.zeros((max(1, len(rows)), 4), np.int64)
+        base = self._blocks.ctypes.data
+        for number, (launcher, extent, chunk, values, packer) in enumerate(rows):
+            start = int(starts[number])
+            self._fill(start, values, packer)
+            self._table[number] = launcher.address, extent, chunk, base + start
+        self._count = len(rows)
+        self._patches = [(f, np.array(i, np.intp), np.array(d, np.intp)) for f, (i, d) in self._late.items()]
+
+    def _fill(self, start: int, values: list, packer) -> None:
+        kinds = packer.format.lstrip("=")
+        plain = []
+        for slot, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+            if callable(value):
+                places = self._late.setdefault(value, ([], []))
+                places[kind == "d"].append(start // 8 + slot)
+                value = 0
+            plain.append(value)
+        packer.pack_into(self._blocks, start, *plain)
+
+    def run(self) -> None:
+        """Compute the late numbers and run every row."""
+        for compute, integers, floats in self._patches:
+            value = compute()
+            if len(integers):
+                self._blocks[integers] = value
+            if len(floats):
+                self._floats[floats] = value
+        with one_thread():
+            self.backend.replay_table(self._table.ctypes.data, self._count)
+
+    def source(self) -> str:
+        """The text of every launcher in it."""
+        return "\n".join(dict.fromkeys(f"# {launcher.name}\n{launcher.text}" for launcher in self.launchers))
+
+
+@functools.cache
+def replay_function():
+    """The compiled loop as a C function (job, table, count, threads)."""
+    found = build("pool_replay", REPLAY, {}, LOOPS, nt.void(*(nt.int64,) * 4))
+    return ctypes.CFUNCTYPE(None, *(ctypes.c_int64,) * 4)(found.address)

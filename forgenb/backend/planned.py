@@ -1,0 +1,57 @@
+"""Memory that has no place yet: what a recorded step allocates until its routine is planned.
+
+Imports `forgenb.errors` only; the recorder and the planner know more about it, backends never see it.
+"""
+
+from __future__ import annotations
+
+from ..errors import MemoryModeError
+
+UNPLANNED = (
+    "the value of a tensor was asked for while its step was being recorded, when nothing is computed yet: return it "
+    "from the step and read it after a run"
+)
+SCRATCH = (
+    "this tensor is scratch of routine {name!r}: its place is used again by later statements, so it has no value to "
+    "read; return it from the step or call retain() on it while recording"
+)
+NOT_RUN = "this tensor is stored by routine {name!r}, which has not run yet: run it first"
+
+
+class PlannedMemory:
+    """A block of `nbytes` bytes that a routine writes; it can be read once it is stored and has been written."""
+
+    __slots__ = ("__weakref__", "_address", "keep", "mode", "nbytes", "owner", "reason", "version")
+
+    def __init__(self, nbytes: int):
+        self.nbytes = nbytes
+        self.version = 0
+        self.owner: object = None
+        self.keep = False
+        self.mode = "undecided"
+        self.reason = UNPLANNED
+        self._address: int | None = None
+
+    @property
+    def address(self) -> int:
+        """Where the block lies.
+
+        Raises
+        ------
+        MemoryModeError
+            If it has no value to read: while recording, or when it is scratch.
+        """
+        if self.reason or self._address is None:
+            raise MemoryModeError(self.reason or UNPLANNED)
+        return self._address
+
+    @property
+    def placed(self) -> int:
+        """The address for the routine itself, whatever can be read there."""
+        if self._address is None:
+            raise MemoryModeError(UNPLANNED)
+        return self._address
+
+    def place(self, address: int | None, owner: object, mode: str, reason: str) -> None:
+        """Give the block its address; `owner` keeps the memory alive."""
+        self._address, self.owner, self.mode, self.reason = address, owner, mode, reason

@@ -1,0 +1,160 @@
+"""Take a step down: the same ops, tape and closures run, and their launches become statements.
+
+While a recorder is active, allocations give planned memory, constants are uploaded at once, and nothing is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import numpy as np
+
+from ..backend import seam
+from ..backend.planned import UNPLANNED, PlannedMemory
+from ..errors import BackendError, MemoryModeError
+from ..kernel import Kernel
+from ..ops.apply import run_map
+from ..ops.copying import copy_kernel
+from ..tensor import Tensor
+from .statements import Launch, Place, Product
+
+SCOPE: ContextVar[tuple[str, ...]] = ContextVar("forgenb_scope", default=())
+
+
+class Recorder:
+    """The statements of one step on one backend, in order, and what they need from outside."""
+
+    def __init__(self):
+        self.statements: list[Launch | Product] = []
+        self.memories: list[PlannedMemory] = []
+        self.guards: list[Callable[[], object]] = []
+        self.before: list[Callable[[], None]] = []
+        self.after: list[Callable[[], object]] = []
+        self.inputs: list[Tensor] = []
+        self.constants: list[tuple[PlannedMemory, np.ndarray, int]] = []
+        self.backend = None
+
+    def allocate(self, nbytes: int) -> PlannedMemory:
+        """A block that planning will place."""
+        self.memories.append(PlannedMemory(nbytes))
+        return self.memories[-1]
+
+    def constant(self, backend, memory: PlannedMemory, array: np.ndarray) -> None:
+        """A host array that the step made: uploaded now, with memory of its own that stays."""
+        real = backend.allocate(memory.nbytes)
+        memory.place(real.address, real, "constant", "")
+        backend.upload(real, array)
+        self.constants.append((memory, np.array(array), len(self.statements)))
+
+    def finish(self) -> None:
+        """Constants that the step writes into are copied afresh in each run, from one that stays as it was."""
+        written = {id(memory) for statement in self.statements for memory in statement.writes}
+        for memory, array, position in reversed(self.constants):
+            if id(memory) in written:
+                source = Tensor(memory.owner, 0, (array.size,), (1,), array.dtype, self.backend)
+                memory.place(None, None, "undecided", UNPLANNED)
+                self.memories.append(memory)
+                self._insert_copy(position, source, memory)
+
+    def _insert_copy(self, position: int, source: Tensor, memory: PlannedMemory) -> None:
+        kept, self.statements = self.statements[position:], self.statements[:position]
+        target = Tensor(memory, 0, source.shape, source.strides, source.dtype, self.backend)
+        token = seam.RECORDER.set(self)
+        try:
+            run_map(copy_kernel, (source,), into=(target,), dtype=source.dtype)
+        finally:
+            seam.RECORDER.reset(token)
+        self.statements += kept
+
+    def map(self, kernel: Kernel, real, storage, shape, scalars, limit, dims, operands, strides) -> None:
+        """Take down `run_map`."""
+        values: list = [*scalars, len(dims), limit, *dims]
+        for operand, steps in zip(operands, strides, strict=True):
+            values += [_place(operand), *steps]
+        extent = int(np.prod(dims)) if shape else 1
+        self._launch(kernel, real, storage, extent if 0 not in shape else 0, 16384, values, operands)
+
+    def rows(self, kernel: Kernel, real, sizes, scalars, chunk, operands) -> None:
+        """Take down `run_rows`."""
+        values = [*sizes, *scalars, *map(_place, operands)]
+        self._launch(kernel, real, (), sizes[0], chunk, values, operands)
+
+    def _launch(self, kernel, real, storage, extent, chunk, values, operands) -> None:
+        self._on(operands[0].backend)
+        if extent == 0:
+            return
+        pairs = list(zip(kernel.operands, operands, strict=True))
+        reads = tuple(t.memory for o, t in pairs if o.reads)
+        writes = tuple(t.memory for o, t in pairs if o.writes)
+        shapes = tuple(t.shape for t in operands)
+        scope = "/".join(SCOPE.get())
+        self.statements.append(Launch(kernel, real, storage, extent, chunk, values, shapes, scope, reads, writes))
+
+    def product(self, real, shape, flags, scales, operands, steps, batch) -> None:
+        """Take down a matrix product."""
+        a, b, out, bias = operands
+        self._on(out.backend)
+        places = (_place(a), _place(b), _place(out), _place(bias) if bias is not None else 0)
+        reads = tuple(t.memory for t in (a, b, bias) if t is not None)
+        shapes = tuple(t.shape for t in (a, b, out))
+        scope = "/".join(SCOPE.get())
+        self.statements.append(
+            Product(real, shape, flags, scales, places, steps, batch, shapes, scope, reads, (out.memory,))
+        )
+
+    def guard(self, ids: Tensor, check: Callable[[], object]) -> None:
+        """Check the ids of an input again before each run."""
+        if isinstance(ids.memory, PlannedMemory) and ids.memory.mode != "constant":
+            raise MemoryModeError(
+                "ids that the recorded step computes itself cannot be checked before they are used: pass them in as an "
+                "argument of the step"
+            )
+        if any(t.memory is ids.memory for t in self.inputs):
+            self.guards.append(check)
+
+    def _on(self, backend) -> None:
+        if self.backend is None:
+            self.backend = backend
+        elif self.backend is not backend:
+            raise BackendError(
+                f"a routine runs on one backend, and this step uses {self.backend.name!r} and {backend.name!r}"
+            )
+
+
+def _place(t: Tensor) -> Place:
+    return Place(t.memory, t.offset * t.dtype.itemsize)
+
+
+@contextmanager
+def recording() -> Iterator[Recorder]:
+    """Record instead of compute, inside a ``with`` block."""
+    if seam.RECORDER.get() is not None:
+        raise MemoryModeError("a step is being recorded already: a recorded step cannot record another")
+    recorder = Recorder()
+    token = seam.RECORDER.set(recorder)
+    try:
+        yield recorder
+    finally:
+        seam.RECORDER.reset(token)
+
+
+@contextmanager
+def outside_recording() -> Iterator[None]:
+    """Make tensors that are not part of the step, such as an optimiser's state, while one is recorded."""
+    token = seam.RECORDER.set(None)
+    try:
+        yield
+    finally:
+        seam.RECORDER.reset(token)
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """Give the statements that are recorded in a ``with`` block a common name."""
+    token = SCOPE.set((*SCOPE.get(), name))
+    try:
+        yield
+    finally:
+        SCOPE.reset(token)

@@ -1,0 +1,88 @@
+"""Copies and pickles of tensors own their memory; wrong gradients, numbers and views are refused."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import forgenb as fnb
+from forgenb.errors import ArgumentError, TapeError
+
+WAYS = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda t: pickle.loads(pickle.dumps(t))}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    return WAYS[request.param]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "int64", "bool"])
+def test_a_copy_owns_its_memory(way, dtype):
+    t = fnb.tensor(np.arange(12).reshape(3, 4).astype(dtype), name="t")
+    for source in (t, t[::2, ::-1], t.T, t[0, 0]):
+        made = way(source)
+        np.testing.assert_array_equal(made.numpy(), source.numpy())
+        assert (made.dtype, made.shape, made.backend, made.name) == (t.dtype, source.shape, t.backend, source.name)
+        assert not np.shares_memory(made.numpy(), source.numpy())
+
+
+def test_a_copied_leaf_is_a_leaf_of_its_own(way):
+    x = fnb.tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    made = way(x)
+    (made * 3.0).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), [2, 4])
+    np.testing.assert_array_equal(made.grad.numpy(), [3, 3] if way is WAYS["pickle"] else [5, 7])
+
+
+def test_a_copied_module_has_its_own_parameters(way):
+    if way is copy.copy:
+        return  # it shares the parameters, as Python says of shallow copies
+    layer = fnb.nn.Linear(3, 2)
+    made = way(layer)
+    before = layer.weight.numpy().copy()
+    assert [p.decay for p in made.parameters()] == [p.decay for p in layer.parameters()]
+    with fnb.no_grad():
+        made.weight.assign_(0.0)
+    np.testing.assert_array_equal(layer.weight.numpy(), before)
+
+
+def test_an_inner_tensor_refuses(way):
+    x = fnb.tensor([1.0], requires_grad=True)
+    with pytest.raises(TapeError, match="detach"):
+        way(x * 2.0)
+
+
+def test_memory_itself_is_never_copied():
+    with pytest.raises(TypeError, match="cannot be copied"):
+        copy.deepcopy(fnb.tensor([1.0]).memory)
+
+
+@pytest.mark.parametrize("value", [np.ones(2, "float32"), 1.0, [1.0, 1.0]])
+def test_a_gradient_must_be_a_tensor(value):
+    x = fnb.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(ArgumentError, match=r"fnb\.tensor"):
+        x.grad = value
+
+
+@pytest.mark.parametrize(("x", "number"), [([1], 2**70), ([1.0], 10**400), ([1], -(2**63) - 1)])
+def test_a_number_that_does_not_fit_is_refused(x, number):
+    with pytest.raises(ArgumentError, match="does not fit"):
+        fnb.tensor(x) + number
+
+
+def test_formats_of_a_number():
+    assert f"{fnb.tensor(1.5):.3f}" == "1.500"
+    assert f"{fnb.tensor([1.5])}" == str(fnb.tensor([1.5]))
+
+
+def test_matmul_takes_an_array_as_bias():
+    found = fnb.ops.matmul(np.eye(2), np.ones((2, 3)), np.arange(3.0))
+    np.testing.assert_array_equal(found.numpy(), [[1, 2, 3], [1, 2, 3]])
+
+
+def test_scatter_add_refuses_a_broadcast_view():
+    dst = fnb.ops.broadcast_to(fnb.tensor(np.zeros(3, "float32")), (4, 3))
+    with pytest.raises(ArgumentError, match="share memory"):
+        fnb.ops.scatter_add_(dst, [0], fnb.tensor(np.ones((1, 3), "float32")))
