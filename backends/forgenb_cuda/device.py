@@ -1,8 +1,8 @@
 """Which lane a thread is, and how the lanes of a row work together, on a GPU.
 
-A row belongs to a warp (blocks of 32 x R threads, a row a warp) or to a block (blocks of up to 1024 x 1 threads). Sums and
-maxima go through shuffles within a warp, pairs at distance 16, 8, 4, 2, 1, and then in order over the warps of the block
-through shared memory, so that every lane gets the same bits, the same in every run.
+A row belongs to a warp (blocks of 32 x R threads, a row a warp) or to a block (blocks of up to 1024 x 1 threads).
+Sums and maxima go through shuffles within a warp, pairs at distance 16, 8, 4, 2, 1, and then in order over the warps
+of the block through shared memory, so that every lane gets the same bits, the same in every run.
 """
 
 import numpy as np

@@ -165,8 +165,8 @@ class Gpu:
         """Make the context current in this thread."""
         if self._forked:
             raise BackendError(
-                "CUDA does not work in a forked child: start processes with multiprocessing's 'spawn' method, or choose "
-                "the backend in the child only"
+                "CUDA does not work in a forked child: start processes with multiprocessing's 'spawn' method, or "
+                "choose the backend in the child only"
             )
         if getattr(self._threads, "entered", None) is not self._context:
             self._call("cuCtxSetCurrent", self._context)

@@ -17,7 +17,7 @@ I16, I32, I64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 HALF, FLOAT, DOUBLE = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 
 # LLVM type of the float -> integer type of its bits, stored mantissa bits, exponent bias, lift of a subnormal
-LAYOUT = {FLOAT: (I32, 23, 127, 24, np.float32, np.uint32), DOUBLE: (I64, 52, 1023, 54, np.float64, np.uint64)}
+LAYOUT: dict = {FLOAT: (I32, 23, 127, 24, np.float32, np.uint32), DOUBLE: (I64, 52, 1023, 54, np.float64, np.uint64)}
 
 
 def shared_real(*args):

@@ -17,7 +17,6 @@ import numpy as np
 
 from forgenb.errors import BackendError
 
-
 HERE = os.path.dirname(__file__)
 
 
@@ -35,6 +34,12 @@ class Dim3(NamedTuple):
 
 class _Stopped(BaseException):
     """Ends the threads of a block in which a lane failed."""
+
+
+def as_dtype(kind) -> np.dtype:
+    """The dtype of what a launcher calls ``float32``."""
+    found = getattr(kind, "dtype", None)
+    return found if isinstance(found, np.dtype) else np.dtype(kind)
 
 
 class Grid:
@@ -115,9 +120,7 @@ class Grid:
         frame = sys._getframe(1)
         site = frame.f_code, frame.f_lineno
         if site not in self._cells:
-            found = getattr(dtype, "dtype", None)
-            dtype = np.dtype(found if isinstance(found, np.dtype) else dtype)
-            self._cells[site] = np.full(shape, np.nan if dtype.kind == "f" else -1, dtype)
+            self._cells[site] = np.full(shape, np.nan, as_dtype(dtype))
         return self._cells[site]
 
 

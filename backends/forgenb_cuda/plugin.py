@@ -1,4 +1,4 @@
-"""The CUDA backend: what `forgenb.backend` asks of a plug-in, on a GPU or on one of the machines that stand in for it."""
+"""The CUDA backend: what `forgenb.backend` asks of a plug-in, on a GPU or on a machine that stands in for one."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def compile_text(text: str, names: dict, slots: str, cc: tuple[int, int]) -> str
 
 def renamed(code: str) -> str:
     """The PTX with its entry called ``launch``: Numba's own name differs from process to process."""
-    entry = re.search(r"\.entry\s+(\w+)", code)[1]
+    entry = re.findall(r"\.entry\s+(\w+)", code)[0]
     return code.replace(f"NumbaEnv{entry.removeprefix('_ZN')}", "environment").replace(entry, "launch")
 
 

@@ -61,8 +61,9 @@ class Watch:
 
     def _refuse(self, place: int, action: str, now: tuple, other: str, who: tuple) -> None:
         raise Race(
-            f"kernel {self.name}: lane {now[1]} of block {now[0]} {action} the element at {place:#x}, which lane {who[1]} "
-            f"of block {who[0]} {other}, with no barrier between: give the element one owner, or call lane_barrier()"
+            f"kernel {self.name}: lane {now[1]} of block {now[0]} {action} the element at {place:#x}, which lane "
+            f"{who[1]} of block {who[0]} {other}, with no barrier between: give the element one owner, "
+            "or call lane_barrier()"
         )
 
 

@@ -1,7 +1,7 @@
 """The machine without a GPU: memory with addresses of its own, and the words of launchers as plain Python.
 
-Addresses are numbers that mean nothing to the host, with gaps between blocks, so that core code which followed one would
-fault, and a kernel that leaves its block raises. Fresh memory is filled with NaN.
+Addresses are numbers that mean nothing to the host, with gaps between blocks, so that core code which followed one
+would fault, and a kernel that leaves its block raises. Fresh memory is filled with NaN.
 """
 
 from __future__ import annotations
@@ -89,9 +89,8 @@ class Kind:
         return value if type(value) is self.dtype.type else np.asarray(value).astype(self.dtype)[()]
 
 
-TYPES = {name: Kind(name) for name in "int64 uint32 uint16 int32 uint8 float32 float64".split()} | {
-    "bool_": Kind("bool")
-}
+_NAMES = ("int64", "uint32", "uint16", "int32", "uint8", "float32", "float64")
+TYPES = {name: Kind(name) for name in _NAMES} | {"bool_": Kind("bool")}
 TOGETHER = ("lane_sum", "lane_max", "lane_barrier")
 """Words at which the lanes of a block meet."""
 

@@ -6,6 +6,7 @@ interpreter is the faster one and finds divergent barriers and races; Numba's is
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -13,16 +14,46 @@ from types import FunctionType
 
 import numpy as np
 
-from .lanes import Grid
+from .lanes import Grid, as_dtype
 from .program import Plan
 from .races import Watch
 from .simulated import TOGETHER, TYPES, Memory, Table, Words
 
 QUIET = """
 def quiet(*slots):
+    share(cuda)
     with errstate(all="ignore"):
         launch(*slots)
 """
+
+SWITCH_SECONDS = 1e-4
+"""How long a thread of Numba's simulator keeps the interpreter: its manager polls, and would else keep it for 5 ms."""
+
+
+class LockedShared:
+    """Shared arrays for one launch in Numba's simulator, whose own gets or creates an array without a lock."""
+
+    def __init__(self):
+        self._lock, self._cells = threading.Lock(), {}
+
+    def array(self, shape, dtype) -> np.ndarray:
+        """The array of this line of the program, as ``cuda.shared.array``."""
+        frame = sys._getframe(1)
+        with self._lock:
+            site = frame.f_code, frame.f_lineno
+            if site not in self._cells:
+                self._cells[site] = np.full(shape, np.nan, as_dtype(dtype))
+            return self._cells[site]
+
+
+_SHARING = threading.Lock()
+
+
+def share(cuda) -> None:
+    """Give a launch of Numba's simulator locked shared arrays; the lane interpreter needs none."""
+    with _SHARING:
+        if not isinstance(cuda, Grid) and "array" not in vars(cuda.shared):
+            cuda.shared.array = LockedShared().array
 
 
 @dataclass(frozen=True)
@@ -81,7 +112,7 @@ class Simulator:
 
     def build(self, plan: Plan) -> Simulated:
         started = time.perf_counter()
-        scope: dict = {**TYPES, "errstate": np.errstate, "cuda": None}
+        scope: dict = {**TYPES, "errstate": np.errstate, "cuda": None, "share": share}
         scope["real_kind"] = TYPES["float32" if plan.real == "float32" else "float64"]
         if self.numba:
             from numba import cuda
@@ -101,7 +132,12 @@ class Simulator:
             if self.numba:
                 from numba import cuda
 
-                cuda.jit(program.scope["quiet"])[blocks, block](*slots)
+                before = sys.getswitchinterval()
+                sys.setswitchinterval(SWITCH_SECONDS)
+                try:
+                    cuda.jit(program.scope["quiet"])[blocks, block](*slots)
+                finally:
+                    sys.setswitchinterval(before)
                 return
             grid = program.scope["cuda"] = Grid(blocks, block, self.backwards)
             program.words.watch = Watch(program.name, grid) if self.watching and program.plan.kernel else None

@@ -14,20 +14,20 @@ from .templates import operand_types
 HEAD = """\
 # What each kernel takes on a GPU
 
-Every kernel of the library, compiled to PTX by numba-cuda and assembled by nvJitLink for compute capability 9.0, without
-a GPU. Registers are a thread's; shared bytes are a block's, of which the hardware keeps 1,024 for itself where there are
-any. Maps are those over two dimensions, stored as they compute; `gemm` works in tiles of 16 x 16. Nothing spills, and no
-kernel keeps an array in local memory. **No kernel has been measured on a GPU yet.** This page is made by
-`python -m forgenb_cuda.table`.
+Every kernel of the library, compiled to PTX by numba-cuda and assembled by nvJitLink for compute capability 9.0,
+without a GPU. Registers are a thread's; shared bytes are a block's, of which the hardware keeps 1,024 for itself where
+there are any. Each figure is given for float32 / float64. Maps are those over two dimensions, stored as they compute;
+`gemm` works in tiles of 16 x 16. No kernel keeps an array in local memory. **No kernel has run on a GPU yet**: figures
+of time will stand here when one has. This page is made by `python -m forgenb_cuda.table`.
 
-| kernel | form | registers, float32 | shared bytes, float32 | registers, float64 | shared bytes, float64 | spilled bytes |
-|---|---|---:|---:|---:|---:|---:|
+| kernel | form | registers | shared bytes | spilled bytes |
+|---|---|---:|---:|---:|
 """
 
 
 def kernels() -> dict[str, Kernel]:
     """Every kernel that forgenb declares, by name."""
-    found = {}
+    found: dict[str, Kernel] = {}
     for module in pkgutil.walk_packages(forgenb.__path__, "forgenb."):
         if not module.name.endswith("__main__"):
             found |= {v.name: v for v in vars(importlib.import_module(module.name)).values() if isinstance(v, Kernel)}
@@ -47,8 +47,8 @@ def row(name: str, form: str, plans: tuple[Plan, Plan]) -> str:
     from .built import program
 
     short, long = (program(plan, (9, 0)).resources for plan in plans)
-    cells = (short.registers, short.shared, long.registers, long.shared, short.spilled + long.spilled)
-    return f"| `{name}` | {form} | {' | '.join(map(str, cells))} |"
+    pairs = [f"{getattr(short, what)} / {getattr(long, what)}" for what in ("registers", "shared", "spilled")]
+    return f"| `{name}` | {form} | {' | '.join(pairs)} |"
 
 
 def page() -> str:

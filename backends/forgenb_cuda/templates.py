@@ -92,13 +92,14 @@ def _written(name: str, dtype: str, stored: str) -> str:
     return value if dtype == stored else f"{stored}({value})"
 
 
-TILE_SLOTS = "m n k a b out bias alpha beta lda ldb ldo trans_a trans_b inner a_outer a_inner b_outer b_inner out_outer out_inner"
+TILE_SLOTS = ["m", "n", "k", "a", "b", "out", "bias", "alpha", "beta", "lda", "ldb", "ldo", "trans_a", "trans_b"]
+TILE_SLOTS += ["inner", "a_outer", "a_inner", "b_outer", "b_inner", "out_outer", "out_inner"]
 """The parameters of a product after the number of tiles; alpha and beta are float64, the others int64."""
 
 
 def gemm_text(real: str, tile: int) -> str:
     """Source of the tiled product: one block a tile of `tile` x `tile` results, one lane a result."""
-    return GEMM.format(real=real, tile=tile, lead=tile + 1, slots=", ".join(TILE_SLOTS.split()))
+    return GEMM.format(real=real, tile=tile, lead=tile + 1, slots=", ".join(TILE_SLOTS))
 
 
 GEMM = """\

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 from forgenb_cuda.plugin import CudaBackend
+from forgenb_cuda.program import gemm_plan
 from forgenb_cuda.simulator import Simulator
 from forgenb_cuda.table import plan_of
 
-from forgenb_cuda.program import gemm_plan
 from forgenb.backend import registry
 
 from .kernels import all_kernels

@@ -41,6 +41,11 @@ def call_name(node):
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
+def literal(node):
+    """Whether a size is a number or a tuple of numbers."""
+    return all(isinstance(n, (ast.Constant, ast.Tuple)) for n in ast.walk(node) if isinstance(n, ast.expr))
+
+
 class Lint:
     """One function's faults."""
 
@@ -50,11 +55,9 @@ class Lint:
         for node in ast.walk(tree):
             if isinstance(node, OBJECTS):
                 self.say(node, f"a {type(node).__name__} is no value of a kernel")
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("shared.array", "local.array")):
-                if not all(
-                    isinstance(n, (ast.Constant, ast.Tuple)) for n in ast.walk(node.args[0]) if hasattr(n, "lineno")
-                ):
-                    self.say(node, "the size of an array must be literal")
+            array = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("shared.array", "local.array"))
+            if array and not literal(node.args[0]):
+                self.say(node, "the size of an array must be literal")
         self.block(tree.body, alone=False, split=False)
 
     def say(self, node, text):

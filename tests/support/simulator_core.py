@@ -11,9 +11,23 @@ import forgenb as fnb
 from forgenb.backend import get_backend
 from forgenb.ops import TABLE
 
-OPS = (
-    "add gelu exp pow softmax layernorm cross_entropy matmul sum max embedding scatter_add dropout where astype".split()
-)
+OPS = [
+    "add",
+    "gelu",
+    "exp",
+    "pow",
+    "softmax",
+    "layernorm",
+    "cross_entropy",
+    "matmul",
+    "sum",
+    "max",
+    "embedding",
+    "scatter_add",
+    "dropout",
+    "where",
+    "astype",
+]
 
 
 def differences(name):

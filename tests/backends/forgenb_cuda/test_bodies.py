@@ -1,8 +1,11 @@
 """The lint of bodies: what is fine for one lane and wrong for many."""
 
+import ast
+
 import pytest
+from forgenb_cuda.templates import gemm_text
 from support.kernels import all_kernels
-from support.lane_lint import faults
+from support.lane_lint import faults, literal
 
 from forgenb.kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, lanes, put, real
 
@@ -72,6 +75,14 @@ def a_list(row, x, out):
 def size_from_outside(row, x, out):
     parts = cuda.shared.array(x.shape[1], float)  # noqa: F821
     put(out, row, parts[0])
+
+
+@pytest.mark.parametrize("tile", [2, 16])
+def test_the_product_keeps_its_tiles_in_arrays_of_literal_size(tile):
+    tree = ast.parse(gemm_text("float32", tile))
+    sizes = [n.args[0] for n in ast.walk(tree) if isinstance(n, ast.Call) and ast.unparse(n.func).endswith(".array")]
+    assert len(sizes) == 2
+    assert all(map(literal, sizes))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from support.cuda import installed, lane_backend
-
 from support.tiny_gpt import losses
 
 

@@ -1,4 +1,4 @@
-"""A core of the suite in Numba's own CUDA simulator, in a process of its own: it must be chosen before Numba is imported."""
+"""A core of the suite in Numba's CUDA simulator, in a process of its own: it is chosen before Numba is imported."""
 
 import json
 import os

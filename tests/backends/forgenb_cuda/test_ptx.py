@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from forgenb_cuda.table import plan_of
 from support.cuda import needs_numba_cuda, plans
 from support.kernels import all_kernels
-from forgenb_cuda.table import plan_of
 
 from forgenb.kernel import map_kernel
 
