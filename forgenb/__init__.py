@@ -6,12 +6,13 @@ device.
 
 from . import data, errors, models, nn, ops, optim, random, train
 from .backend import backends, compiled, settings, stats, use
+from .creation import tensor
 from .functional import custom_op, grad, value_and_grad
 from .gradcheck import gradcheck
 from .random import seed
 from .tape import no_grad
 from .tape_table import Tape
-from .tensor import Parameter, Tensor, tensor
+from .tensor import Parameter, Tensor
 from .train.files import load, save
 
 __version__ = "0.1.0"

@@ -14,11 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .creation import tensor
 from .dtypes import FLOAT64
 from .errors import ArgumentError, DTypeError, TapeError
 from .random import generator
 from .tape import no_grad
-from .tensor import Tensor, tensor
+from .tensor import Tensor
 
 STEP = 2e-3
 LARGE = 2e-6

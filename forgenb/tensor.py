@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .backend import get_backend, seam
+from .backend import seam
 from .backend.planned import PlannedMemory
-from .dtypes import BOOL, DEFAULT, FLOAT64, INT64, as_dtype
 from .errors import ArgumentError, DTypeError, TapeError
 
 
@@ -218,13 +217,13 @@ class Tensor:
         return None if self.node is None else self.node.grads.get(self.index)
 
     @grad.setter
-    def grad(self, value: Tensor | None) -> None:
+    def grad(self, value: Any) -> None:
         if self.node is None:
             raise TapeError("a tensor that is not tracked has no gradient: create it with requires_grad=True")
         if value is None:
             self.node.grads.pop(self.index, None)
             return
-        if not isinstance(value, Tensor):
+        if not hasattr(value, "backend"):
             found = type(value).__name__
             raise ArgumentError(f"a gradient must be a tensor or None, got {found}: make one with fnb.tensor")
         if (value.shape, value.dtype, value.backend) != (self.shape, self.dtype, self.backend):
@@ -281,26 +280,6 @@ class Tensor:
             raise ArgumentError(f"the truth of a tensor of shape {self.shape} is ambiguous: it needs one element")
         return bool(self.item())
 
-    def __copy__(self) -> Tensor:
-        return self.__deepcopy__({})
-
-    def __deepcopy__(self, memo) -> Tensor:
-        made = _restored(*self.__reduce__()[1])
-        if self.grad is not None:
-            made.grad = self.grad.__deepcopy__(memo)
-        memo[id(self)] = made
-        return made
-
-    def __reduce__(self):
-        """Copies and pickles hold the elements, the name and whether a gradient is wanted; pickles no gradient."""
-        if self.node is not None and not self.node.leaf:
-            raise TapeError(f"the result of {self.node.name} cannot be copied or pickled with its graph: use detach()")
-        about = self.dtype.name, self.backend.name, self.name, self.requires_grad, getattr(self, "decay", None)
-        return _restored, (type(self), self.numpy().copy(), *about)
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec else str(self)
-
     def __repr__(self) -> str:
         body = np.array2string(self.numpy(), separator=", ", prefix="tensor(")
         tracked = ", requires_grad=True" if self.node is not None and self.node.leaf else ""
@@ -323,15 +302,6 @@ class Parameter(Tensor):
         self.decay = self.ndim >= 2 if decay is None else decay
         self.name = data.name
         self.requires_grad = True
-
-
-def _restored(kind: type, array: np.ndarray, dtype: str, backend: str, name, tracked: bool, decay) -> Tensor:
-    """The tensor that `Tensor.__reduce__` described."""
-    made = tensor(array, dtype, name=name, backend=backend)
-    if kind is Parameter:
-        made = Parameter(made, decay)
-    made.requires_grad = tracked
-    return made
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
@@ -359,74 +329,3 @@ def full(shape: tuple[int, ...], value, dtype: np.dtype, backend) -> Tensor:
     from .ops.copying import filled
 
     return filled(shape, float(value), dtype, backend)
-
-
-def tensor(
-    data, dtype=None, requires_grad: bool = False, name: str | None = None, backend: str | None = None
-) -> Tensor:
-    """Make a tensor from numbers, nested lists, a NumPy array or a tensor; the data is copied.
-
-    Parameters
-    ----------
-    data : array_like
-        Python floats become float32, ints int64, bools bool; NumPy arrays keep their dtype.
-    dtype : dtype_like, optional
-        Another dtype to convert to.
-    requires_grad : bool
-        Whether ops on it are recorded (float dtypes only).
-    name : str, optional
-        A label for printing.
-    backend : str, optional
-        Where it lives; otherwise what ``use`` or ``FORGENB_BACKEND`` says, else ``"cpu"``.
-
-    Raises
-    ------
-    DTypeError
-        If the dtype is not supported, or not a float where a gradient is asked for.
-    ArgumentError
-        If `data` is ragged or holds anything but numbers.
-    TapeError
-        If `data` is a list with a tracked tensor.
-    """
-    if isinstance(data, Tensor):
-        target = get_backend(backend) if backend else data.backend
-        array = data.numpy()
-    else:
-        target = get_backend(backend)
-        array = _as_array(data)
-    array = array.astype(as_dtype(dtype if dtype is not None else array.dtype), copy=False)
-    made = from_array(array, target)
-    made.name = name
-    made.requires_grad = requires_grad
-    return made
-
-
-def _as_array(data) -> np.ndarray:
-    if isinstance(data, (np.ndarray, np.generic)):
-        return np.asarray(data)
-    try:
-        array = np.asarray(_plain(data))
-    except ValueError as cause:
-        raise ArgumentError(f"tensor() needs numbers in a regular shape: {cause}") from cause
-    if array.dtype.kind not in "bif":
-        raise ArgumentError(f"tensor() needs numbers, got {type(data).__name__} of kind {array.dtype}")
-    if array.dtype == FLOAT64 and not _holds_float64(data):
-        return array.astype(DEFAULT)
-    return array if array.dtype in (BOOL, FLOAT64) else array.astype(INT64 if array.dtype.kind == "i" else array.dtype)
-
-
-def _plain(data):
-    if isinstance(data, Tensor):
-        if data.node is not None:
-            raise TapeError(
-                f"tensor() got a list with a tracked tensor of shape {data.shape}, whose gradient would be lost: join "
-                "tensors with stack, or write x.detach()"
-            )
-        return data.numpy()
-    return [_plain(x) for x in data] if isinstance(data, (list, tuple)) else data
-
-
-def _holds_float64(data) -> bool:
-    if isinstance(data, (list, tuple)):
-        return any(_holds_float64(x) for x in data)
-    return getattr(data, "dtype", BOOL) == FLOAT64

@@ -19,7 +19,7 @@ LAYERS = [
     {"errors"},
     {"kernel"},
     {"backend"},
-    {"tensor", "tape", "tape_table", "functional", "dtypes", "random", "gradcheck", "ops"},
+    {"tensor", "creation", "tape", "tape_table", "functional", "dtypes", "random", "gradcheck", "ops"},
     {"routine"},
     {"nn", "optim", "train", "models", "data"},
     {"testing", "bench", "course", "cli", "__main__", "__init__"},

@@ -67,6 +67,21 @@ def room(typing, kind):
     return nt.int64(kind), build
 
 
+def room_of(nbytes: int):
+    """An intrinsic for the address of that many bytes in the function's own stack frame, 64-byte aligned."""
+
+    @intrinsic
+    def take(typing):
+        def build(context, builder, signature, arguments):
+            space = cgutils.alloca_once(builder, ir.IntType(8), size=ir.Constant(INT64, nbytes))
+            space.align = 64
+            return builder.ptrtoint(space, INT64)
+
+        return nt.int64(), build
+
+    return take
+
+
 def external(symbol: str):
     """A panel function that the linker finds by name, so that each is compiled once for all kernels."""
 

@@ -7,12 +7,14 @@ many threads there are.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import inspect
 import os
 import threading
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from forgenb.errors import ArgumentError, ShapeError
@@ -23,6 +25,7 @@ from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
 from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
+from .tiled import tiled_launcher, units
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
 STORAGE = {"bool": "bool_"}
@@ -39,6 +42,7 @@ class CpuBackend:
 
     def __init__(self):
         load_blas()
+        self.blas = blas_from_environment()
         self._pool: Pool | None = None
         self._threads = threads_from_environment()
         self._lock = threading.Lock()
@@ -96,8 +100,12 @@ class CpuBackend:
 
     def gemm(self, *arguments) -> None:
         launcher, extent, chunk, values, packer = self.gemm_launch(*arguments)
-        with one_thread():
+        with self.products_alone():
             self.launch(launcher, extent, chunk, packer.pack(*values))
+
+    def products_alone(self) -> contextlib.AbstractContextManager:
+        """What holds while products run: OpenBLAS at one thread where it is in use."""
+        return one_thread() if self.blas == "scipy" else contextlib.nullcontext()
 
     def gemm_launch(
         self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple
@@ -110,14 +118,20 @@ class CpuBackend:
                 f"a product of {m} x {k} and {k} x {n} with steps {steps[0]} between rows is too large: "
                 f"BLAS counts to {LARGEST}"
             )
-        blocks, width, by_rows = split(outer * inner, m, n)
-        units = blocks * outer * inner
+        if self.blas == "tile":
+            launcher, pieces, cut = tiled_launcher(real), units(outer * inner, m, n, real), (0, 0, 0, 0)
+        else:
+            blocks, width, by_rows = split(outer * inner, m, n)
+            launcher, pieces, cut = (
+                gemm_launcher(real),
+                blocks * outer * inner,
+                (blocks, width, by_rows, blas_function(real)),
+            )
         a, b, out, bias = places
         beta = 1.0 if bias else scales[1]
-        values = [m, n, k, a, b, out, bias, scales[0], beta, *steps[0], *flags, inner, *steps[1]]
-        values += [blocks, width, by_rows, blas_function(real)]
+        values = [m, n, k, a, b, out, bias, scales[0], beta, *steps[0], *flags, inner, *steps[1], *cut]
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
-        return gemm_launcher(real), units, units if serial else max(1, units // 16), values, PACK
+        return launcher, pieces, pieces if serial else max(1, pieces // 16), values, PACK
 
     def replay(self, rows: list) -> Replay:
         """A program of launches that one call runs; see `Replay`."""
@@ -139,7 +153,7 @@ class CpuBackend:
         release_cached()
 
     def report(self) -> dict[str, object]:
-        return {"threads": self._threads, **blas_report()}
+        return {"threads": self._threads, "products": self.blas, **blas_report()}
 
     def _ready_pool(self) -> Pool:
         with self._lock:
@@ -176,3 +190,13 @@ def threads_from_environment() -> int:
     if text:
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def blas_from_environment() -> str:
+    """``FORGENB_BLAS`` (tile or scipy), else the register tile on CPUs with AVX-512, where it is the faster one."""
+    chosen = os.environ.get("FORGENB_BLAS", "auto")
+    if chosen not in ("auto", "tile", "scipy"):
+        raise ArgumentError(f"FORGENB_BLAS must be auto, tile or scipy, got {chosen!r}")
+    if chosen != "auto":
+        return chosen
+    return "tile" if llvm.get_host_cpu_features().get("avx512f") else "scipy"

@@ -13,7 +13,6 @@ from collections.abc import Callable
 import numpy as np
 from numba import types as nt
 
-from .blas import one_thread
 from .compile import build
 from .pool import CLAIM, FINISH, LOOPS, OPEN
 
@@ -78,7 +77,7 @@ class Replay:
                 self._blocks[integers] = value
             if len(floats):
                 self._floats[floats] = value
-        with one_thread():
+        with self.backend.products_alone():
             self.backend.replay_table(self._table.ctypes.data, self._count)
 
     def source(self) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import random
+from ..creation import tensor
 from ..dtypes import as_dtype
-from ..tensor import Parameter, tensor
+from ..tensor import Parameter
 
 
 def normal(

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..backend import seam
+from ..creation import tensor
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array, full, tensor
+from ..tensor import Tensor, contiguous_strides, count, empty, from_array, full
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
@@ -34,15 +35,21 @@ def as_tensor(value, like: Tensor | None = None) -> Tensor:
     if like is None:
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = "i" if isinstance(value, int) and not isinstance(value, bool) else np.asarray(value).dtype.kind
+        kind = _kind(value)
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
         try:
             array = np.asarray(value, dtype)
             return from_array(array, like.backend) if like.backend.host else full((), value, dtype, like.backend)
         except (OverflowError, TypeError):
-            raise ArgumentError(f"the number {str(value)[:40]} does not fit into dtype {dtype.name}") from None
+            kind = type(value).__name__
+            raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None
     return tensor(value, backend=like.backend.name)
+
+
+def _kind(number: object) -> str:
+    """NumPy's letter for the kind of a Python number; an int is one however large."""
+    return "i" if type(number) is int else np.asarray(number).dtype.kind
 
 
 def pair(x, y) -> tuple[Tensor, Tensor]:

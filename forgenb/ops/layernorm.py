@@ -20,24 +20,23 @@ ROWS = 32
 """Rows whose part of dgamma and dbeta is summed together: a constant, so that bits never depend on threads."""
 
 
-def statistics(x, eps):
-    """Mean of one row and 1 / sqrt(variance + eps), the variance from a second pass around the mean."""
-    n = real(x.shape[0])
+def mean_of(x):
+    """The mean of one row."""
     s = real(0)
     for j in lanes(x.shape[0]):
         s = accumulate(s, x[j])
-    mean = lane_sum(s) / n
-    v = real(0)
-    for j in lanes(x.shape[0]):
-        d = x[j] - mean
-        v = accumulate(v, d * d)
-    return mean, 1.0 / sqrt(lane_sum(v) / n + eps)
+    return lane_sum(s) / real(x.shape[0])
 
 
 @row_kernel("x[rows,n] gamma[n] beta[n] -> out[rows,n]; eps")
 def layernorm_kernel(row, x, gamma, beta, out, eps):
-    """One row: its statistics, then scale and shift."""
-    mean, rstd = statistics(x[row], eps)
+    """One row: mean, then variance around it (two passes), then scale and shift."""
+    mean = mean_of(x[row])
+    v = real(0)
+    for j in lanes(x.shape[1]):
+        d = x[row, j] - mean
+        v = accumulate(v, d * d)
+    rstd = 1.0 / sqrt(lane_sum(v) / real(x.shape[1]) + eps)
     for j in lanes(x.shape[1]):
         put(out, (row, j), fma((x[row, j] - mean) * rstd, gamma[j], beta[j]))
 
@@ -50,20 +49,24 @@ def layernorm_grad_kernel(row, x, gamma, dout, dx, dgamma, dbeta, eps, block):
         put(dgamma, (row, j), real(0))
         put(dbeta, (row, j), real(0))
     for i in range(row * block, min(row * block + block, x.shape[0])):
-        mean, rstd = statistics(x[i], eps)
+        mean = mean_of(x[i])
+        v = real(0)
         a = real(0)
         b = real(0)
         for j in lanes(x.shape[1]):
+            d = x[i, j] - mean
             g = gamma[j] * dout[i, j]
+            v = accumulate(v, d * d)
             a = accumulate(a, g)
-            b = accumulate(b, g * ((x[i, j] - mean) * rstd))
+            b = accumulate(b, g * d)
+        rstd = 1.0 / sqrt(lane_sum(v) / n + eps)
         a = lane_sum(a) / n
-        b = lane_sum(b) / n
+        b = lane_sum(b) / n * rstd * rstd
         for j in lanes(x.shape[1]):
-            xhat = (x[i, j] - mean) * rstd
-            put(dgamma, (row, j), dgamma[row, j] + dout[i, j] * xhat)
+            d = x[i, j] - mean
+            put(dgamma, (row, j), dgamma[row, j] + dout[i, j] * (d * rstd))
             put(dbeta, (row, j), dbeta[row, j] + dout[i, j])
-            put(dx, (i, j), rstd * (gamma[j] * dout[i, j] - a - xhat * b))
+            put(dx, (i, j), rstd * (gamma[j] * dout[i, j] - a - d * b))
 
 
 def _samples(rng: np.random.Generator):

@@ -15,6 +15,7 @@ from . import (
     arithmetic,
     casts,
     comparison,
+    copies,
     extrema,
     matmul,
     movement,
@@ -145,5 +146,5 @@ def installed() -> dict[str, object]:
 
 def install() -> None:
     """Give `Tensor` its operators and methods, which it lists in its own file."""
-    for name, value in installed().items():
+    for name, value in {**installed(), **copies.METHODS}.items():
         setattr(Tensor, name, value)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..creation import tensor
 from ..errors import MemoryModeError
-from ..tensor import Tensor, tensor
+from ..tensor import Tensor
 from .recorder import recording
 from .routine import Routine, load_input
 

@@ -32,7 +32,7 @@ def test_results_do_not_depend_on_threads():
 
 
 def test_a_wrong_number_and_an_unknown_name_are_refused():
-    with pytest.raises(ArgumentError, match="threads must be at least 1, got 0"):
+    with pytest.raises(ArgumentError, match="threads must be a whole number from 1 to 1024, got 0"):
         fnb.settings.threads = 0
     with pytest.raises(AttributeError, match="thread"):
         fnb.settings.thread = 2

@@ -71,7 +71,7 @@ def test_threads(forgenb, tiny, refused):
     try:
         assert forgenb(*tiny, "--threads", 1).code == 0
         assert backend.threads == 1
-        assert "threads must be at least 1, got 0" in refused(*tiny, "--threads", 0)
+        assert "threads must be a whole number from 1 to 1024, got 0" in refused(*tiny, "--threads", 0)
     finally:
         backend.threads = before
 

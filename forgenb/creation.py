@@ -1,0 +1,84 @@
+"""Tensors from numbers, lists, arrays and other tensors.
+
+Imports the tensor, backends and dtypes; no op belongs here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .backend import get_backend
+from .dtypes import BOOL, DEFAULT, FLOAT64, INT64, as_dtype
+from .errors import ArgumentError, TapeError
+from .tensor import Tensor, from_array
+
+
+def tensor(
+    data, dtype=None, requires_grad: bool = False, name: str | None = None, backend: str | None = None
+) -> Tensor:
+    """Make a tensor from numbers, nested lists, a NumPy array or a tensor; the data is copied.
+
+    Parameters
+    ----------
+    data : array_like
+        Python floats become float32, ints int64, bools bool; NumPy arrays keep their dtype.
+    dtype : dtype_like, optional
+        Another dtype to convert to.
+    requires_grad : bool
+        Whether ops on it are recorded (float dtypes only).
+    name : str, optional
+        A label for printing.
+    backend : str, optional
+        Where it lives; otherwise what ``use`` or ``FORGENB_BACKEND`` says, else ``"cpu"``.
+
+    Raises
+    ------
+    DTypeError
+        If the dtype is not supported, or not a float where a gradient is asked for.
+    ArgumentError
+        If `data` is ragged or holds anything but numbers.
+    TapeError
+        If `data` is a list with a tracked tensor.
+    """
+    if isinstance(data, Tensor):
+        target = get_backend(backend) if backend else data.backend
+        array = data.numpy()
+    else:
+        target = get_backend(backend)
+        array = _as_array(data)
+    array = array.astype(as_dtype(dtype if dtype is not None else array.dtype), copy=False)
+    made = from_array(array, target)
+    made.name = name
+    made.requires_grad = requires_grad
+    return made
+
+
+def _as_array(data) -> np.ndarray:
+    if isinstance(data, (np.ndarray, np.generic)):
+        return np.asarray(data)
+    try:
+        array = np.asarray(_plain(data))
+    except ValueError as cause:
+        raise ArgumentError(f"tensor() needs numbers in a regular shape: {cause}") from cause
+    if array.dtype.kind not in "bif":
+        raise ArgumentError(f"tensor() needs numbers, got {type(data).__name__} of kind {array.dtype}")
+    if array.dtype == FLOAT64 and not _holds_float64(data):
+        return array.astype(DEFAULT)
+    return array if array.dtype in (BOOL, FLOAT64) else array.astype(INT64 if array.dtype.kind == "i" else array.dtype)
+
+
+def _plain(data):
+    if isinstance(data, Tensor):
+        if data.node is not None:
+            raise TapeError(
+                f"tensor() got a list with a tracked tensor of shape {data.shape}, whose gradient would be lost: join "
+                "tensors with stack, or write x.detach()"
+            )
+        return data.numpy()
+    return [_plain(x) for x in data] if isinstance(data, (list, tuple)) else data
+
+
+def _holds_float64(data) -> bool:
+    if isinstance(data, (list, tuple)):
+        return any(_holds_float64(x) for x in data)
+    return getattr(data, "dtype", BOOL) == FLOAT64
