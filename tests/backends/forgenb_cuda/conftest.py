@@ -1,4 +1,4 @@
-"""The CUDA backend of the tests in this folder: the lane interpreter, watched for races, and a GPU where there is one."""
+"""The CUDA backend of these tests: the lane interpreter, watched for races, and a GPU where there is one."""
 
 import importlib.util
 
