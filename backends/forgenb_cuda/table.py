@@ -1,11 +1,9 @@
-"""The page of what each kernel takes on a GPU: ``python -m forgenb_cuda.table > docs/ptx.md``."""
+"""The page of what each kernel takes on a GPU; ``docs/make_ptx.py`` writes it."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from collections.abc import Iterable
 
-import forgenb
 from forgenb.kernel import Kernel
 
 from .program import Plan, gemm_plan, map_plan, row_plan
@@ -18,20 +16,11 @@ Every kernel of the library, compiled to PTX by numba-cuda and assembled by nvJi
 without a GPU. Registers are a thread's; shared bytes are a block's, of which the hardware keeps 1,024 for itself where
 there are any. Each figure is given for float32 / float64. Maps are those over two dimensions, stored as they compute;
 `gemm` works in tiles of 16 x 16. No kernel keeps an array in local memory. **No kernel has run on a GPU yet**: figures
-of time will stand here when one has. This page is made by `python -m forgenb_cuda.table`.
+of time will stand here when one has. This page is made by `python docs/make_ptx.py`.
 
 | kernel | form | registers | shared bytes | spilled bytes |
 |---|---|---:|---:|---:|
 """
-
-
-def kernels() -> dict[str, Kernel]:
-    """Every kernel that forgenb declares, by name."""
-    found: dict[str, Kernel] = {}
-    for module in pkgutil.walk_packages(forgenb.__path__, "forgenb."):
-        if not module.name.endswith("__main__"):
-            found |= {v.name: v for v in vars(importlib.import_module(module.name)).values() if isinstance(v, Kernel)}
-    return found
 
 
 def plan_of(kernel: Kernel, real: str) -> Plan:
@@ -51,12 +40,8 @@ def row(name: str, form: str, plans: tuple[Plan, Plan]) -> str:
     return f"| `{name}` | {form} | {' | '.join(pairs)} |"
 
 
-def page() -> str:
+def page(kernels: Iterable[Kernel]) -> str:
     """The whole page."""
-    lines = {k.name: row(k.name, k.form, (plan_of(k, "float32"), plan_of(k, "float64"))) for k in kernels().values()}
+    lines = {k.name: row(k.name, k.form, (plan_of(k, "float32"), plan_of(k, "float64"))) for k in kernels}
     lines["gemm"] = row("gemm", "product", (gemm_plan("float32", 16), gemm_plan("float64", 16)))
     return HEAD + "\n".join(lines[name] for name in sorted(lines)) + "\n"
-
-
-if __name__ == "__main__":
-    print(page(), end="")

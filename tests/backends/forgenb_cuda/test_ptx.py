@@ -114,4 +114,4 @@ def test_a_second_look_compiles_nothing():
 def test_the_committed_table_is_complete():
     text = (Path(__file__).parents[3] / "docs" / "ptx.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
-    assert listed == sorted({*all_kernels(), "gemm"}), "run python -m forgenb_cuda.table"
+    assert listed == sorted({*all_kernels(), "gemm"}), "run python docs/make_ptx.py"
