@@ -81,7 +81,7 @@ class Resources:
     registers: int
     spilled: int
     shared: int
-    stack: int
+    local: int
 
 
 def assemble(code: str, cc: tuple[int, int]) -> tuple[bytes, Resources]:
@@ -108,5 +108,5 @@ def _resources(log: str) -> Resources:
 
     spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
     return Resources(
-        number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes smem"), number(r"(\d+) bytes stack")
+        number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes smem"), number(r"(\d+) bytes stac[k]")
     )

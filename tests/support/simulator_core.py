@@ -4,12 +4,12 @@ import json
 import time
 
 import numpy as np
-from support.rows import call, cast, cotangent, expected, samples
 from support.tiny_gpt import losses
 
 import forgenb as fnb
 from forgenb.backend import get_backend
 from forgenb.ops import TABLE
+from forgenb.testing.samples import call, cotangent, expected, samples
 
 OPS = [
     "add",
@@ -33,21 +33,21 @@ OPS = [
 def differences(name):
     """The largest distance from the reference and from the CPU's gradients, relative to the largest element."""
     found = []
-    for arrays, keywords in [s for s in samples(name) if sum(a.size for a in s[0]) <= 40][:2]:
-        arrays, grads = cast(arrays, "float32"), []
+    for sample in [s.cast("float32") for s in samples(name) if sum(a.size for a in s.arrays) <= 40][:2]:
+        grads = []
         for place in ("cuda", "cpu"):
-            tensors = [fnb.tensor(a, backend=place) for a in arrays]
+            tensors = [fnb.tensor(a, backend=place) for a in sample.arrays]
             for p in TABLE[name].differentiable:
-                if p < len(arrays) and tensors[p].dtype.kind == "f":
+                if p < len(tensors) and tensors[p].dtype.kind == "f":
                     tensors[p].requires_grad = True
             with fnb.use(place):
-                outputs = call(name, tensors, keywords)
+                outputs = call(name, tensors, sample)
                 for out in outputs:
                     if out.requires_grad:
                         out.backward(cotangent(out), retain_graph=True)
             grads.append([t.grad.numpy() for t in tensors if t.grad is not None])
             if place == "cuda":
-                pairs = list(zip([o.numpy() for o in outputs], expected(name, arrays, keywords), strict=True))
+                pairs = list(zip([o.numpy() for o in outputs], expected(name, sample), strict=True))
         for a, b in [*pairs, *zip(*grads, strict=True)]:
             found.append(float(np.max(np.abs(a - b), initial=0) / np.max(np.abs(b), initial=1)))
     return max(found, default=0.0)

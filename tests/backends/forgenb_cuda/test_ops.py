@@ -2,26 +2,29 @@
 
 import numpy as np
 import pytest
-from support.rows import NAMES, call, cast, cotangent, expected, samples
 
 import forgenb as fnb
 from forgenb.ops import TABLE
+from forgenb.testing.samples import call, cotangent, expected, samples
+
+NAMES = sorted(TABLE)
+TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
 
 SAMPLES, ELEMENTS = 6, 300
 
 
 def small(name):
     """The first samples of a row that few lanes can work through."""
-    found = [s for s in samples(name) if sum(a.size for a in s[0]) <= ELEMENTS]
+    found = [s for s in samples(name) if sum(a.size for a in s.arrays) <= ELEMENTS]
     return found[:SAMPLES] or samples(name)[:1]
 
 
-def outputs_and_gradients(name, arrays, keywords):
-    tensors = [fnb.tensor(a) for a in arrays]
-    leaves = [tensors[p] for p in TABLE[name].differentiable if p < len(arrays) and tensors[p].dtype.kind == "f"]
+def outputs_and_gradients(name, sample):
+    tensors = [fnb.tensor(a) for a in sample.arrays]
+    leaves = [tensors[p] for p in TABLE[name].differentiable if p < len(tensors) and tensors[p].dtype.kind == "f"]
     for leaf in leaves:
         leaf.requires_grad = True
-    outputs = call(name, tensors, keywords)
+    outputs = call(name, tensors, sample)
     for out in outputs:
         if out.requires_grad:
             out.backward(cotangent(out), retain_graph=True)
@@ -35,14 +38,13 @@ def close(found, wanted, tolerance):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_op_agrees_with_its_reference_and_its_gradients_with_the_cpu(cuda, name):
-    for arrays, keywords in small(name):
-        arrays = cast(arrays, "float32")
+    for sample in (s.cast("float32") for s in small(name)):
         with fnb.use("cuda"):
-            outputs, gradients = outputs_and_gradients(name, arrays, keywords)
-        on_cpu = outputs_and_gradients(name, arrays, keywords)
-        for out, wanted in zip(outputs, expected(name, arrays, keywords), strict=True):
+            outputs, gradients = outputs_and_gradients(name, sample)
+        on_cpu = outputs_and_gradients(name, sample)
+        for out, wanted in zip(outputs, expected(name, sample), strict=True):
             assert out.backend is cuda
-            close(out.numpy(), wanted, TABLE[name].tolerance["float32"])
+            close(out.numpy(), wanted, TOLERANCE["float32"])
         for found, wanted in zip([*outputs, *gradients], [*on_cpu[0], *on_cpu[1]], strict=True):
             assert (found is None) == (wanted is None)
             if found is not None:
@@ -53,12 +55,11 @@ def test_an_op_agrees_with_its_reference_and_its_gradients_with_the_cpu(cuda, na
 @pytest.mark.parametrize("dtype", ["float16", "float64"])
 @pytest.mark.parametrize("name", [name for name in NAMES if not TABLE[name].in_place])
 def test_an_op_in_other_dtypes(cuda, name, dtype):
-    for arrays, keywords in small(name)[:2]:
-        arrays = cast(arrays, dtype)
+    for sample in (s.cast(dtype) for s in small(name)[:2]):
         with fnb.use("cuda"):
-            outputs = call(name, [fnb.tensor(a) for a in arrays], keywords)
-        for out, wanted in zip(outputs, expected(name, arrays, keywords), strict=True):
-            close(out.numpy(), wanted, TABLE[name].tolerance[dtype])
+            outputs = call(name, [fnb.tensor(a) for a in sample.arrays], sample)
+        for out, wanted in zip(outputs, expected(name, sample), strict=True):
+            close(out.numpy(), wanted, TOLERANCE[dtype])
 
 
 POINTWISE = ["exp", "log", "tanh", "sigmoid", "gelu", "sqrt", "pow", "div"]
@@ -66,11 +67,10 @@ POINTWISE = ["exp", "log", "tanh", "sigmoid", "gelu", "sqrt", "pow", "div"]
 
 @pytest.mark.parametrize("name", POINTWISE)
 def test_pointwise_maths_has_the_bits_of_the_cpu(cuda, name):
-    for arrays, keywords in small(name):
-        arrays = cast(arrays, "float32")
+    for sample in (s.cast("float32") for s in small(name)):
         with fnb.use("cuda"):
-            (found,) = call(name, [fnb.tensor(a) for a in arrays], keywords)
-        (wanted,) = call(name, [fnb.tensor(a) for a in arrays], keywords)
+            (found,) = call(name, [fnb.tensor(a) for a in sample.arrays], sample)
+        (wanted,) = call(name, [fnb.tensor(a) for a in sample.arrays], sample)
         assert found.numpy().tobytes() == np.ascontiguousarray(wanted.numpy()).tobytes()
 
 

@@ -44,7 +44,7 @@ def test_no_double_precision_arithmetic_in_float32(leg):
 def test_nothing_spills_and_no_array_is_local(leg):
     _, programs = leg
     assert [name for name, p in programs.items() if p.resources.spilled] == []
-    assert [name for name, p in programs.items() if ".local" in p.code or p.resources.stack] == sorted(LOCAL)
+    assert [name for name, p in programs.items() if ".local" in p.code or p.resources.local] == sorted(LOCAL)
 
 
 def test_no_atomics(leg):
