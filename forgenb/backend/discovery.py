@@ -78,7 +78,13 @@ class Slot:
             raise BackendBroken(self.reason) from self.cause
         return self.backend
 
-    def _try(self) -> None:
+    def ask(self) -> str:
+        """Why the backend cannot be used here, or nothing; its code is read, but no backend is made."""
+        if self.backend is None and not self.reason:
+            self._try(create=False)
+        return self.reason
+
+    def _try(self, create: bool = True) -> None:
         try:
             module = importlib.import_module(self.target)
             api = getattr(module, "API", None)
@@ -89,8 +95,8 @@ class Slot:
             unavailable = module.available()
             if unavailable:
                 self.reason = f"{self.origin} is not available here: {unavailable}"
-                return
-            self.backend = module.create()
+            elif create:
+                self.backend = module.create()
         except (Exception, SystemExit) as cause:
             self.cause, self.faulty = cause, True
             self.reason = (

@@ -47,8 +47,13 @@ def refresh() -> None:
         _SLOTS.update(found)
 
 
-def backends() -> list[dict[str, str]]:
+def backends(ask: bool = False) -> list[dict[str, str]]:
     """Every backend that is installed, without importing any plug-in.
+
+    Parameters
+    ----------
+    ask : bool
+        Ask each plug-in whether it can be used here, which imports it but makes no backend and opens no device.
 
     Returns
     -------
@@ -58,6 +63,8 @@ def backends() -> list[dict[str, str]]:
         (for cuda, the distribution that ``numba.cuda`` comes from, else empty).
     """
     _ensure()
+    for slot in _SLOTS.values() if ask else ():
+        slot.ask()
     return [
         {
             "name": slot.name,

@@ -19,7 +19,7 @@ from ..creation import tensor
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array
+from ..tensor import Tensor, contiguous_strides, count, empty, from_array, full
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
@@ -39,7 +39,8 @@ def as_tensor(value, like=None) -> Tensor:
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
         try:
-            return from_array(np.asarray(value, dtype), like.backend)
+            array = np.asarray(value, dtype)
+            return from_array(array, like.backend) if like.backend.host else full((), value, dtype, like.backend)
         except (OverflowError, TypeError):
             kind = type(value).__name__
             raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None

@@ -6,6 +6,8 @@ dtypes and errors; no op belongs here.
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from ..backend import seam
@@ -45,6 +47,27 @@ def _host(ids) -> np.ndarray:
         seam.RECORDER.reset(token)
 
 
+_BOUNDS: WeakKeyDictionary = WeakKeyDictionary()
+"""Ids that were checked and lie on a device: memory -> (version, offset, shape, strides, bound)."""
+
+
+def _remember(ids: Tensor, size: int) -> Tensor:
+    """Note that `ids` lie in ``[0, size)``, where looking again would mean to fetch them from a device."""
+    if not ids.backend.host and seam.RECORDER.get() is None and isinstance(ids.offset, int):
+        _BOUNDS[ids.memory] = (ids.memory.version, ids.offset, ids.shape, ids.strides, size)
+    return ids
+
+
+def _known(ids, size: int, backend) -> bool:
+    """Whether these very ids were checked against this size or a smaller one, and not written since."""
+    if not isinstance(ids, Tensor) or ids.backend is not backend or ids.dtype is not INT64:
+        return False
+    if backend.host or seam.RECORDER.get() is not None or not isinstance(ids.offset, int):
+        return False
+    *state, bound = _BOUNDS.get(ids.memory, (None, 0))
+    return state == [ids.memory.version, ids.offset, ids.shape, ids.strides] and bound <= size
+
+
 def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     """`ids` as a contiguous int64 tensor on `backend`, all of them in ``0 .. size - 1``.
 
@@ -60,6 +83,8 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     recorder = seam.RECORDER.get() if isinstance(ids, Tensor) else None
     if isinstance(ids, Tensor):
         _check_place(name, ids, backend, what)
+    if _known(ids, size, backend):
+        return ids.detach()
     if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what), size):
         array = _host(ids)
         found = _whole(name, array, what)
@@ -67,9 +92,9 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
             wrong = array[(found < 0) | (found >= size)].flat[0]
             raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
     if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous:
-        return ids.detach()
+        return _remember(ids.detach(), size)
     if recorder is None:
-        return from_array(found, backend)
+        return _remember(from_array(found, backend), size)
     converted = copied(ids, INT64)
     recorder.checked[id(converted.memory)] = size
     return converted
@@ -107,7 +132,9 @@ def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
         return checked_ids(name, ids, size, backend)
     if isinstance(ids, Tensor):
         _check_place(name, ids, backend, "id")
+        if _known(ids, size, backend):
+            return ids
         host = ids.numpy()
         found = wrapped_positions(name, host, size, axis)
-        return ids if found is host and ids.contiguous else from_array(found, backend)
-    return from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend)
+        return _remember(ids if found is host and ids.contiguous else from_array(found, backend), size)
+    return _remember(from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend), size)

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp, log
-from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
+from ..kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, count, empty
 from .apply import as_tensor, copied, row_major, run_rows, same_backend, together, widened
@@ -40,6 +40,7 @@ def cross_entropy_grad_kernel(row, x, targets, lse, dout, dx, scale):
     factor = dout[0] * scale
     for j in lanes(x.shape[1]):
         put(dx, (row, j), exp(x[row, j] - lse[row]) * factor)
+    lane_barrier()
     target = targets[row]
     put(dx, (row, target), (exp(x[row, target] - lse[row]) - 1.0) * factor)
 

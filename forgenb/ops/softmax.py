@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp
-from ..kernel.primitives import accumulate, infinity, lane_max, lane_sum, lanes, maxnum, put, real, select
+from ..kernel.primitives import accumulate, infinity, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real, select
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, count, empty
 from .apply import as_tensor, copied, run_rows, together, widened
@@ -33,6 +33,7 @@ def softmax_kernel(row, x, out, queries, off):
     x_tail, tail = x[row, whole:wide], out[row, whole:wide]
     for j in lanes(wide - whole):
         put(tail, j, select(j < seen - whole, x_tail[j], -infinity()))
+    lane_barrier()
     m = -infinity()
     for j in lanes(wide):
         m = maxnum(m, out[row, j])
@@ -62,6 +63,7 @@ def softmax_grad_kernel(row, y, dout, dx, queries, off):
     s = lane_sum(s)
     for j in lanes(wide):
         put(dx, (row, j), y[row, j] * (dout[row, j] - s))
+    lane_barrier()
     unseen = dx[row, seen:n]
     for j in lanes(n - seen):
         put(unseen, j, real(0))

@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
-from support.rows import FORWARD, NAMES, call, cast, samples
 
 import forgenb as fnb
 from forgenb.errors import BackendError, ForgeError, TapeError
 from forgenb.ops import TABLE
+from forgenb.testing.samples import call, samples
+
+NAMES = sorted(TABLE)
+FORWARD = [name for name in NAMES if not TABLE[name].in_place]
 
 CPU = fnb.backend.get_backend("cpu")
 
@@ -24,12 +27,12 @@ def idle_cpu(monkeypatch):
 @pytest.mark.usefixtures("idle_cpu")
 @pytest.mark.parametrize("name", NAMES)
 def test_an_op_stays_on_the_backend_of_its_operands(name):
-    for arrays, keywords in samples(name)[:3]:
-        inputs = [fnb.tensor(a, backend="python") for a in cast(arrays, "float32")]
+    for sample in (s.cast("float32") for s in samples(name)[:3]):
+        inputs = [fnb.tensor(a, backend="python") for a in sample.arrays]
         for place in TABLE[name].differentiable:
             if place < len(inputs) and inputs[place].dtype.kind == "f":
                 inputs[place].requires_grad = True
-        outputs = call(name, inputs, keywords)
+        outputs = call(name, inputs, sample)
         assert {t.backend.name for t in outputs} <= {"python"}
         for t in outputs:
             if t.requires_grad:
@@ -47,12 +50,12 @@ def other_operands(arrays, kept):
 
 
 @pytest.mark.usefixtures("idle_cpu")
-@pytest.mark.parametrize("name", [n for n in FORWARD if len(samples(n)[0][0]) > 1])
+@pytest.mark.parametrize("name", [n for n in FORWARD if len(samples(n)[0].arrays) > 1])
 def test_plain_operands_go_where_the_tensor_is(name):
-    for arrays, keywords in samples(name)[:2]:
-        arrays = cast(arrays, "float32")
+    for sample in (s.cast("float32") for s in samples(name)[:2]):
+        arrays = sample.arrays
         for kept in range(len(arrays)):
-            outputs = call(name, other_operands(arrays, kept), keywords)
+            outputs = call(name, other_operands(arrays, kept), sample)
             assert {t.backend.name for t in outputs} == {"python"}
 
 

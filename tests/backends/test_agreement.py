@@ -1,4 +1,4 @@
-"""What holds on every host backend alike: losses, replaced bodies, new ops, random numbers. No plug-in knows an op."""
+"""What holds on every backend alike: losses, replaced bodies, new ops, random numbers. No plug-in knows an op."""
 
 import ast
 import builtins
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cuda import installed, lane_backend
 from support.kernels import all_kernels
 
 import forgenb as fnb
@@ -21,9 +22,17 @@ from forgenb.ops.table import op, unary
 from forgenb.tape import record
 from forgenb.tensor import empty
 
-BACKENDS = ("cpu", "python")
+BACKENDS = ("cpu", "python", "cuda")
+HOSTS = ("cpu", "python")
 PLUGINS = sorted((Path(__file__).resolve().parents[2] / "backends").rglob("*.py"))
 GELU = sys.modules["forgenb.ops.gelu"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _lanes():
+    """The CUDA backend on its lane interpreter, where there is no GPU."""
+    with installed(lane_backend()):
+        yield
 
 
 def losses(backend, steps, *, layers, width, dropout=0.0):
@@ -47,13 +56,14 @@ def losses(backend, steps, *, layers, width, dropout=0.0):
 
 @pytest.mark.parametrize("dropout", [0.0, 0.2])
 def test_a_tiny_gpt_has_the_same_first_losses(dropout):
-    cpu, python = (losses(b, 3, layers=1, width=8, dropout=dropout) for b in BACKENDS)
-    np.testing.assert_allclose(python, cpu, rtol=0, atol=1e-5)
+    cpu, *others = (losses(b, 3, layers=1, width=8, dropout=dropout) for b in BACKENDS)
+    for other in others:
+        np.testing.assert_allclose(other, cpu, rtol=0, atol=1e-5)
     assert len(set(cpu)) == 3
 
 
 def test_a_small_gpt_agrees_for_ten_steps():
-    cpu, python = (losses(b, 10, layers=2, width=32) for b in BACKENDS)
+    cpu, python = (losses(b, 10, layers=2, width=32) for b in HOSTS)
     np.testing.assert_allclose(python, cpu, rtol=0, atol=1e-5)
 
 

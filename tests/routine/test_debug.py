@@ -101,3 +101,12 @@ def test_a_profile_is_a_table():
     assert "routine timed" in text
     assert "mean of 2" in text
     assert "GFLOP/s" in text
+
+
+def test_it_works_on_a_backend_that_steps_statement_by_statement():
+    with fnb.use("python"):
+        data, i = fnb.tensor(np.stack([X, X * np.nan])), fnb.symbol("i", range=2)
+        run = fnb.compile(lambda: (data[i] @ data[i].T).sum(), "stepped")
+        assert run(i=0).item() == 16 * 32
+        with fnb.debug(trace=True), pytest.raises(NotFiniteError, match="'stepped', statement 0 .gemm. wrote 16 of 16"):
+            run(i=1)

@@ -2,20 +2,23 @@
 
 from support.kernels import all_kernels
 from support.lines import Lines, functions_of
-from support.rows import FORWARD, NAMES, call, cast, cotangent, samples
 
 import forgenb as fnb
 from forgenb.backend import seam
 from forgenb.ops import TABLE
+from forgenb.testing.samples import call, cotangent, samples
+
+NAMES = sorted(TABLE)
+FORWARD = [name for name in NAMES if not TABLE[name].in_place]
 
 
 def run_table(name, dtype):
-    for arrays, keywords in samples(name):
-        inputs = [fnb.tensor(a) for a in cast(arrays, dtype)]
+    for sample in (s.cast(dtype) for s in samples(name)):
+        inputs = [fnb.tensor(a) for a in sample.arrays]
         for place in TABLE[name].differentiable if name in FORWARD else ():
             if place < len(inputs) and inputs[place].dtype.kind == "f":
                 inputs[place].requires_grad = True
-        for out in call(name, inputs, keywords):
+        for out in call(name, inputs, sample):
             if out.requires_grad:
                 out.backward(cotangent(out), retain_graph=True)
 
