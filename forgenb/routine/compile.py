@@ -54,8 +54,9 @@ class Compiled:
                 f"step {self.name!r} got arguments of types {kinds}: give arrays, tensors, and plain values that can "
                 "be compared, such as numbers, strings and tuples of them"
             ) from None
-        chosen = next((r for r in found if not r[0].frozen or r[0].fits()), None)
+        chosen = next((r for r in found if not r[0].frozen or r[0].changed() is None), None)
         if chosen is None:
+            self._refuse_endless(found)
             chosen = self.routines[(*key, len(found))] = self._record(arguments)
             found.append(chosen)
         self.routine, inputs, outputs = chosen
@@ -64,6 +65,13 @@ class Compiled:
             load_input(target, value.numpy() if isinstance(value, Tensor) else value)
         self.routine.run(**indices)
         return outputs
+
+    def _refuse_endless(self, found: list[Recording]) -> None:
+        if len(found) >= MOST_VARIANTS:
+            raise MemoryModeError(
+                f"step {self.name!r} was recorded {len(found)} times for the same arguments, since what it depends on "
+                f"keeps changing ({found[-1][0].changed()}): make it an argument, a tensor or a symbol"
+            )
 
     def _record(self, arguments: tuple) -> Recording:
         inputs = [tensor(a) for a in arguments if isinstance(a, (Tensor, np.ndarray))]
@@ -86,6 +94,7 @@ class Compiled:
 
 
 Recording = tuple[Routine, list[Tensor], object]
+MOST_VARIANTS = 16
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 

@@ -17,7 +17,7 @@ from ..backend.planned import UNPLANNED, PlannedMemory
 from ..errors import BackendError, MemoryModeError
 from ..kernel import Kernel
 from ..ops.apply import run_map
-from ..ops.copying import copy_kernel
+from ..ops.copying import copy_kernel, fill_kernel
 from ..tensor import Tensor
 from .late import Late
 from .statements import Launch, Place, Product
@@ -94,7 +94,7 @@ class Recorder:
         if extent == 0:
             return
         pairs = list(zip(kernel.operands, operands, strict=True))
-        reads = tuple(t.memory for o, t in pairs if o.reads)
+        reads = tuple(t.memory for o, t in pairs if o.reads and kernel is not fill_kernel)
         writes = tuple(t.memory for o, t in pairs if o.writes)
         shapes = tuple(t.shape for t in operands)
         scope = "/".join(SCOPE.get())

@@ -70,6 +70,9 @@ class Routine:
         if debug is not None:
             debug.dump(self, "recorded", str(self.program))
         self._plan, self._arena = place(recorder.statements, recorder.backend, name)
+        for memory in recorder.memories:
+            if memory.origin is recorder:  # it cannot be captured from any more, and would keep the arena alive
+                memory.origin = None
         self._runner = link(recorder.statements, recorder.backend)
         self._lock = threading.Lock()
         self._fresh = [m for m in recorder.memories if m.mode == "stored"]
@@ -128,9 +131,9 @@ class Routine:
         """Whether the recording depends on anything outside that may change."""
         return bool(self._recorder.frozen)
 
-    def fits(self) -> bool:
-        """Whether what the recording froze is still as it was."""
-        return self._recorder.changed() is None
+    def changed(self) -> str | None:
+        """What the recording froze and has changed since, if anything."""
+        return self._recorder.changed()
 
     def _check(self) -> None:
         for memory in self._needs:

@@ -1,11 +1,15 @@
 """Captures and programs: nothing is computed, what was recorded can be read as text and as a graph."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 import forgenb as fnb
 from forgenb import ops, train
 from forgenb.errors import MemoryModeError
+from forgenb.ops.copying import filled
 from forgenb.routine import Program
 
 
@@ -122,3 +126,22 @@ def test_scratch_of_one_routine_cannot_be_read_by_another():
         w = y * 2.0
     with pytest.raises(MemoryModeError, match="routine 'tensor fwd': .* reads what is not kept.*retain"):
         train.to_routine(train.forward(w))
+
+
+def test_a_tensor_that_a_kernel_fills_is_not_read_before():
+    def step(x):
+        return filled((2,), 3.0, x.dtype, x.backend) + x
+
+    assert fnb.compile(step)(np.ones(2, "float32")).tolist() == [4.0, 4.0]
+
+
+def test_a_routine_that_is_dropped_gives_its_memory_back_at_once():
+    run = fnb.compile(lambda x: ops.exp(ops.softmax(x)).sum())
+    run(np.ones((2, 3), "float32"))
+    arena = weakref.ref(run.routine._arena)
+    gc.disable()
+    try:
+        del run
+        assert arena() is None
+    finally:
+        gc.enable()

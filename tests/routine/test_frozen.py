@@ -161,3 +161,13 @@ def test_ids_from_outside_are_checked_again_when_they_change():
     ids[0] = 7
     with pytest.raises(IndexRangeError, match="token id 7"):
         run()
+
+
+def test_what_changes_in_every_call_is_refused_in_the_end():
+    step = 0
+    run = fnb.compile(lambda x: x * step, "schedule")
+    for step in range(16):
+        assert run(X).numpy()[0, 0] == step
+    step = 16
+    with pytest.raises(MemoryModeError, match="'schedule' was recorded 16 times.*closed-over step was 15 .* a symbol"):
+        run(X)
