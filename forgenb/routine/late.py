@@ -82,6 +82,9 @@ def _refused(what: str) -> Callable:
     return method
 
 
+_compared = _refused("compares")
+
+
 class Late:
     """A number that is known before each run; arithmetic with it gives another such number.
 
@@ -152,7 +155,12 @@ class Late:
     __hash__ = object.__hash__
     __bool__ = _refused("branches on")
     __int__ = __float__ = __index__ = _refused("reads")
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _refused("compares")
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Late) or seam.RECORDER.get() is None:
+            return self is other  # planning compares places, whose offsets may be late
+        return bool(_compared(self, other))
 
 
 def value_of(number):

@@ -196,9 +196,12 @@ def test_declarations():
 
 def test_late_numbers_refuse_what_would_freeze_them():
     i = fnb.symbol("i")
-    for wrong in (bool, int, float, lambda n: n == 0, lambda n: n < 3):
-        with pytest.raises(MemoryModeError, match="i, a number that changes from run to run"):
+    for wrong in (bool, int, float, lambda n: n == 0, lambda n: n != 0, lambda n: n < 3):
+        with fnb.capture(), pytest.raises(MemoryModeError, match="i, a number that changes from run to run"):
             wrong(i)
     assert isinstance(-i + 1, Late)
     assert repr(i) == "symbol('i')"
     assert (i + 1).symbols == (i,)
+    assert i != 0  # outside of a recording it is an object like any other
+    assert i == i
+    assert i != i + 0
