@@ -20,7 +20,7 @@ from ..ops.embedding import embedding
 from ..ops.gelu import gelu
 from ..ops.loss import cross_entropy
 from ..ops.matmul import matmul
-from ..routine import frozen, late
+from ..routine import frozen, late, scope
 from ..tensor import Tensor
 
 STD = 0.02
@@ -161,8 +161,9 @@ class GPT(Module):
         rate = self.config.dropout if frozen("model.training", lambda: self.training) else 0.0
         drop = Sites(rate, late(lambda: self.dropout_seed), late(lambda: self.dropout_first))
         x = drop(embedding(ids, self.wte.weight, self.wpe.weight))
-        for block in self.h:
-            x = block(x, drop)
+        for number, block in enumerate(self.h):
+            with scope(f"h.{number}"):
+                x = block(x, drop)
         return self.ln_f(x)
 
     def head(self, hidden: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """Static symbols: one routine for every batch and step, with cells of its own and checks before a launch."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -205,3 +207,37 @@ def test_late_numbers_refuse_what_would_freeze_them():
     assert i != 0  # outside of a recording it is an object like any other
     assert i == i
     assert i != i + 0
+
+
+def test_indices_are_taken_when_run_is_called():
+    data, i, _ = sliced()
+
+    def meddle():
+        run.routine.bindings[i] = 3
+        return 1.0
+
+    run = fnb.compile(lambda: data[i] * fnb.routine.late(meddle))
+    np.testing.assert_array_equal(run(batch=1).numpy(), DATA[1])
+    run.routine.bindings[i] = 2
+    run.routine.run()
+    np.testing.assert_array_equal(run.routine._outputs[0].numpy(), DATA[2])
+    assert run.routine.bindings[i] == 3
+
+
+def test_threads_run_routines_with_their_own_indices():
+    data, i = fnb.tensor(DATA), fnb.symbol("i", range=4)
+    runs = [fnb.compile(lambda: data[i] * 1.0, f"thread {number}") for number in range(4)]
+    found: dict[int, list] = {}
+
+    def work(number):
+        found[number] = [(number + n) % 4 for n in range(50)]
+        for wanted in found[number]:
+            np.testing.assert_array_equal(runs[number](i=wanted).numpy(), DATA[wanted])
+        found[number] = []
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {0: [], 1: [], 2: [], 3: []}
