@@ -97,6 +97,8 @@ class Slot:
                 self.reason = f"{self.origin} is not available here: {unavailable}"
             elif create:
                 self.backend = module.create()
+        except ArgumentError:
+            raise
         except (Exception, SystemExit) as cause:
             self.cause, self.faulty = cause, True
             self.reason = (

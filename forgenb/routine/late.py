@@ -58,7 +58,7 @@ def on_each_run(act: Callable[[], None]) -> None:
     if recorder is None:
         act()
     else:
-        recorder.before.append(act)
+        recorder.before.append((act, len(recorder.statements)))
 
 
 def after_each_run(read: Callable[[], float], result):

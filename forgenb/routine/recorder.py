@@ -33,7 +33,7 @@ class Recorder:
         self.statements: list[Launch | Product] = []
         self.memories: list[PlannedMemory] = []
         self.guards: list[Callable[[], object]] = []
-        self.before: list[Callable[[], None]] = []
+        self.before: list[tuple[Callable[[], None], int]] = []
         self.after: list[Callable[[], object]] = []
         self.inputs: list[Tensor] = []
         self.frozen: list[tuple[str, Callable[[], object], object]] = []

@@ -113,7 +113,7 @@ class Routine:
                 self._check()
             for guard in self._recorder.guards:
                 guard()
-            for before in self._recorder.before:
+            for before, _ in self._recorder.before:
                 before()
             debug = DEBUG.get()
             if debug is None:

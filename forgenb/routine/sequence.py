@@ -90,7 +90,7 @@ def recorder_of(t: Tensor, wanted: str) -> Recorder:
 
 
 def needed(recorder: Recorder, t: Tensor) -> Recorder:
-    """The part of a recording that computes `t`; counters that advance with a whole step stay behind."""
+    """The part of a recording that computes `t`, with the counters that advance for a statement of that part."""
     wanted = {id(t.memory)}
     kept = []
     for position in reversed(range(len(recorder.statements))):
@@ -103,6 +103,8 @@ def needed(recorder: Recorder, t: Tensor) -> Recorder:
     part.statements = [recorder.statements[i] for i in kept]
     part.backend, part.inputs, part.frozen = recorder.backend, recorder.inputs, list(recorder.frozen)
     part.memories, part.guards, part.symbols = recorder.memories, list(recorder.guards), dict(recorder.symbols)
+    place = {old: new for new, old in enumerate(kept)}
+    part.before = [(act, place[position]) for act, position in recorder.before if position in place]
     for memory, array, position in recorder.constants:
         if id(memory) in wanted:
             part.constants.append((memory, array, sum(i < position for i in kept)))
@@ -142,7 +144,10 @@ def joined(recorders: Iterable[Recorder]) -> Recorder:
         fresh = [c for c in recorder.constants if id(c[0]) not in known]
         known.update(id(memory) for memory, _, _ in fresh)
         whole.constants += [(memory, array, moved[position]) for memory, array, position in fresh]
-        for kind in ("memories", "guards", "before", "after", "inputs", "frozen"):
+        acting = [act for act, _ in whole.before]
+        fresh_acts = [b for b in recorder.before if not any(b[0] is act for act in acting)]
+        whole.before += [(act, moved[position]) for act, position in fresh_acts]
+        for kind in ("memories", "guards", "after", "inputs", "frozen"):
             mine = getattr(whole, kind)
             seen = set(map(id, mine))
             mine += [item for item in getattr(recorder, kind) if id(item) not in seen]

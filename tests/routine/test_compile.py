@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb import models, ops, optim
+from forgenb import models, nn, ops, optim
 from forgenb.errors import IndexRangeError, MemoryModeError
 from forgenb.routine import compile
 
@@ -213,3 +213,13 @@ def test_scratch_is_shared():
     memory = next(iter(run.routines.values()))[0].memory()
     assert memory["scratch"] < memory["unshared"] / 3
     assert memory["stored"] >= 4000
+
+
+def test_one_dropout_used_twice_draws_what_eager_calls_draw():
+    found = []
+    for wrap in (lambda step: step, compile):
+        drop = nn.Dropout(0.5, site=1)
+        run = wrap(lambda x, drop=drop: (drop(x), drop(x)))
+        found.append([[t.numpy().copy() for t in run(fnb.tensor(np.ones(64, "float32")))] for _ in range(3)])
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[0][0][0] != found[0][0][1]).any()

@@ -110,7 +110,7 @@ def test_the_mode_of_a_model_belongs_to_the_recording():
     drop.eval()
     assert (run(np.ones(1000, "float32")).numpy() == 1).all()
     drop.train()
-    assert (run(np.ones(1000, "float32")).numpy() == 0).sum() == zeros
+    assert 400 < (run(np.ones(1000, "float32")).numpy() == 0).sum() < 600
     assert len(run.routines) == 2
     config = models.GPTConfig(vocab=5, context=4, layers=1, heads=1, width=4, dropout=0.5)
     model = models.GPT(config)

@@ -181,3 +181,24 @@ def test_parameters_come_in_the_order_of_their_making_from_shared_graphs():
     assert train.is_param(a)
     assert not train.is_param(frozen)
     assert not train.is_param(y)
+
+
+def test_counters_advance_with_the_part_that_uses_them():
+    """Dropout draws anew in each run of a program cut from a capture; an optimiser's count stays with its update."""
+    drop = fnb.nn.Dropout(0.5)
+    w = fnb.Parameter(fnb.tensor(np.ones(1000, "float32")))
+    optimizer = fnb.optim.SGD([w], 0.0)
+    with fnb.capture() as c:
+        y = drop(w * 1.0)
+        y.sum().backward()
+        optimizer.step()
+    assert len(c.program.recorder.before) == 2
+    steps = optimizer.steps
+    routine = train.to_routine(train.forward(y))
+    masks = []
+    for _ in range(3):
+        routine.run()
+        masks.append(y.numpy().copy())
+    assert (masks[0] != masks[1]).any()
+    assert (masks[1] != masks[2]).any()
+    assert optimizer.steps == steps
