@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from .backend import seam
 from .errors import TapeError
 from .tensor import Tensor
 
@@ -376,7 +377,10 @@ class _Sweep:
 
     def commit(self) -> None:
         """Hand the finished gradients out, all of them or, where the sweep raised, none."""
+        recorder = seam.RECORDER.get()
         with recording(self.create_graph):
             for node, index, grad in self.finished:
+                if recorder is not None and node.leaf:
+                    recorder.gradients.append((node, index))
                 before = node.grads.get(index)
                 node.grads[index] = grad if before is None or not node.leaf else before + grad

@@ -259,6 +259,9 @@ class Tensor:
             raise TapeError("a tensor that is not tracked has no gradient: create it with requires_grad=True")
         if value is None:
             self.node.grads.pop(self.index, None)
+            recorder = seam.RECORDER.get()
+            if recorder is not None:
+                recorder.cleared.add(self.node)
             return
         if not hasattr(value, "backend"):
             found = type(value).__name__

@@ -82,13 +82,14 @@ class Compiled:
             for what, read in self._outside:
                 frozen(what, read)
             outputs = self.step(*passed)
+            results = [t.detach() for t in _tensors(outputs)]
+        recorder.settle_gradients(self.name)
         changed = recorder.changed()
         if changed is not None:
             raise MemoryModeError(
                 f"step {self.name!r} changes what it depends on: {changed}. That happens once, when it is recorded, "
                 "and not in each run: do it outside the step"
             )
-        results = [t.detach() for t in _tensors(outputs)]
         routine = Routine(recorder, results, self.name, self.bindings)
         return routine, inputs, results[0] if isinstance(outputs, Tensor) else type(outputs)(results)
 
@@ -141,7 +142,7 @@ def _signature(argument) -> tuple:
 
 
 def _tensors(outputs) -> list[Tensor]:
-    found = [outputs] if isinstance(outputs, Tensor) else list(outputs or ())
+    found = [outputs] if isinstance(outputs, Tensor) else list(outputs) if isinstance(outputs, tuple | list) else []
     if not found or not all(isinstance(t, Tensor) for t in found):
         raise MemoryModeError("a compiled step must return a tensor or a tuple of tensors: its readable results")
     return found

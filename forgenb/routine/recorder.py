@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..errors import BackendError, MemoryModeError
 from ..kernel import Kernel
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel, fill_kernel
+from ..tape import Node
 from ..tensor import Tensor
 from .late import Late
 from .statements import Launch, Place, Product
@@ -40,7 +42,29 @@ class Recorder:
         self.symbols: dict[Symbol, None] = {}
         self.checked: dict[int, int] = {}
         self.constants: list[tuple[PlannedMemory, np.ndarray, int]] = []
+        self.gradients: list[tuple[Any, int]] = []
+        self.cleared: set[Any] = set()
+        self.first_node = Node("start", ()).number
         self.backend = None
+
+    def settle_gradients(self, name: str) -> None:
+        """Take the step's gradients off the leaves: they are the routine's, and only a run gives them values.
+
+        Raises
+        ------
+        MemoryModeError
+            If the step adds to gradients that it never clears, which a run would not do as eager code does.
+        """
+        for node, index in self.gradients:
+            grad = node.grads.get(index)
+            if grad is None or not isinstance(grad.memory, PlannedMemory) or node.number >= self.first_node:
+                continue
+            if node not in self.cleared:
+                raise MemoryModeError(
+                    f"step {name!r} leaves a gradient on {node.name!r} without ever clearing it, so eager code would "
+                    "add to it in the next step and a routine would not: call zero_grad() inside the step"
+                )
+            del node.grads[index]
 
     def allocate(self, nbytes: int) -> PlannedMemory:
         """A block that planning will place."""

@@ -223,3 +223,32 @@ def test_one_dropout_used_twice_draws_what_eager_calls_draw():
         found.append([[t.numpy().copy() for t in run(fnb.tensor(np.ones(64, "float32")))] for _ in range(3)])
     np.testing.assert_array_equal(found[0], found[1])
     assert (found[0][0][0] != found[0][0][1]).any()
+
+
+def test_gradients_of_a_step_are_not_left_on_the_parameters():
+    model, optimizer, step = training("adamw")
+    ids, targets = batches(1)[0]
+    compile(step)(ids, targets)
+    assert all(p.grad is None for p in model.parameters())
+    model.eval()
+    optimizer.zero_grad()
+    model.loss(ids, targets).backward()
+    assert model.wte.weight.grad.numpy().any()
+
+
+def test_a_step_that_never_clears_its_gradients_is_refused():
+    w = fnb.Parameter(fnb.tensor([1.0, 2.0], name="w"))
+
+    def step(x):
+        loss = (w * x).sum()
+        loss.backward()
+        return loss
+
+    with pytest.raises(MemoryModeError, match=r"step 'step' leaves a gradient on 'w'.*call zero_grad\(\) inside"):
+        compile(step)(np.ones(2, "float32"))
+
+
+@pytest.mark.parametrize("result", [1.5, np.ones(2), None, "loss"])
+def test_a_step_must_return_tensors(result):
+    with pytest.raises(MemoryModeError, match="must return a tensor or a tuple of tensors"):
+        compile(lambda x: result)(np.ones(2, "float32"))
