@@ -5,6 +5,8 @@ Imports `contenders.specs` and NumPy; scikit-learn only for its digits.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from .contenders.specs import MLP, Spec, Transformer
@@ -73,7 +75,7 @@ def _inputs(workload: str, spec: MLP) -> tuple[np.ndarray, np.ndarray]:
 def _mlp_parameters(sizes: tuple[int, ...], seed: int = 0) -> dict[str, np.ndarray]:
     r = np.random.default_rng(seed)
     found = {}
-    for i, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(sizes)):
         found[f"{i}.weight"] = (r.uniform(-1, 1, (a, b)) / np.sqrt(a)).astype(np.float32)
         found[f"{i}.bias"] = np.zeros(b, np.float32)
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 CONTENDERS = {
@@ -25,7 +26,7 @@ OWN = ("forgenb-eager", "forgenb-routine")
 """The contenders that are forgenb itself; the others are its peers."""
 
 
-class Unsupported(Exception):  # noqa: N818 - nothing is wrong: the contender does not take part
+class Unsupported(Exception):
     """A contender has no such workload; the argument says why."""
 
 
@@ -65,7 +66,7 @@ class MLP:
     @property
     def flop(self) -> int:
         """Of the matrix products of a step; the inputs have no gradient."""
-        weights = [a * b for a, b in zip(self.sizes, self.sizes[1:], strict=False)]
+        weights = [a * b for a, b in pairwise(self.sizes)]
         return 6 * self.batch * sum(weights) - 2 * self.batch * weights[0]
 
 

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 import forgenb as fnb
-from forgenb import models, ops, optim
+from forgenb import models, optim
+from forgenb.ops.activations import relu, tanh
+from forgenb.ops.comparison import maximum
+from forgenb.ops.loss import cross_entropy
+from forgenb.ops.matmul import matmul
+from forgenb.ops.pointwise import abs_, exp, log
+from forgenb.ops.reduction import mean
 from forgenb.routine import compile
 
 from .specs import MLP, Spec, Step, Transformer, Unsupported
@@ -43,7 +49,7 @@ def _update(loss: Callable, optimizer: optim.Optimizer) -> Callable:
 
 def binary_cross_entropy(z: fnb.Tensor, y: fnb.Tensor) -> fnb.Tensor:
     """Mean of :math:`max(z, 0) - zy + log(1 + e^{-|z|})`."""
-    return ops.mean(ops.maximum(z, 0.0) - z * y + ops.log(1.0 + ops.exp(-ops.abs(z))))
+    return mean(maximum(z, 0.0) - z * y + log(1.0 + exp(-abs_(z))))
 
 
 def _mlp(spec: MLP, arrays: dict[str, np.ndarray], routine: bool) -> Step:
@@ -55,13 +61,13 @@ def _mlp(spec: MLP, arrays: dict[str, np.ndarray], routine: bool) -> Step:
     ]
     weights, biases = [p for _, p in parameters[::2]], [p for _, p in parameters[1::2]]
     optimizer = optim.SGD(parameters, lr=spec.lr, momentum=spec.momentum)
-    activation = getattr(ops, spec.activation)
-    distance = binary_cross_entropy if spec.binary else ops.cross_entropy
+    activation = {"tanh": tanh, "relu": relu}[spec.activation]
+    distance = binary_cross_entropy if spec.binary else cross_entropy
 
     def loss(x, y):
         for w, b in zip(weights[:-1], biases[:-1]):
-            x = activation(ops.matmul(x, w, b))
-        return distance(ops.matmul(x, weights[-1], biases[-1]), y)
+            x = activation(matmul(x, w, b))
+        return distance(matmul(x, weights[-1], biases[-1]), y)
 
     x, y = (np.split(arrays[name], spec.batches) for name in ("x", "y"))
     return Step(_cycled(_update(loss, optimizer), list(zip(x, y)), routine))
@@ -107,8 +113,8 @@ def _chain(repeats: int, arrays: dict[str, np.ndarray]) -> Step:
         w.grad = b.grad = None
         h = x
         for _ in range(repeats):
-            h = ops.tanh(h * w + b) - x
-        loss = ops.mean(h)
+            h = tanh(h * w + b) - x
+        loss = mean(h)
         loss.backward()
         return loss
 

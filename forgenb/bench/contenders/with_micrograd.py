@@ -19,7 +19,10 @@ def build(contender: str, spec: Spec, arrays: dict[str, np.ndarray], threads: in
         raise Unsupported("only the smallest network is written for it")
     sys.setrecursionlimit(100_000)  # its sort of the graph is recursive
     layers = [
-        [[[Value(float(w)) for w in row] for row in arrays[f"{i}.weight"]], [Value(float(b)) for b in arrays[f"{i}.bias"]]]
+        [
+            [[Value(float(w)) for w in row] for row in arrays[f"{i}.weight"]],
+            [Value(float(b)) for b in arrays[f"{i}.bias"]],
+        ]
         for i in range(len(spec.sizes) - 1)
     ]
     parameters = [p for weight, bias in layers for p in [*(w for row in weight for w in row), *bias]]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812 - its customary name
+import torch.nn.functional as F
 
 from .specs import MLP, Spec, Step, Transformer, Unsupported
 
