@@ -7,11 +7,12 @@ from .cold import compare_cold
 from .contenders.specs import CONTENDERS, OWN, SPECS
 from .machine import cores, measure_limits
 from .measure import Plan, Row, compare
-from .report import COLUMNS, cells, fastest_peer, machine_line, markdown
+from .report import COLUMNS, LEGEND, cells, fastest_peer, machine_line, markdown
 
 __all__ = [
     "COLUMNS",
     "CONTENDERS",
+    "LEGEND",
     "OWN",
     "SPECS",
     "Plan",

@@ -10,9 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from .contenders.specs import OWN, SPECS
 from .measure import Row
 
-__all__ = ["COLUMNS", "cells", "fastest_peer", "machine_line", "markdown"]
+__all__ = ["COLUMNS", "LEGEND", "cells", "fastest_peer", "machine_line", "markdown"]
 
-COLUMNS = ("contender", "median ms", "min to max", "of the fastest peer", "loss", "peak MB", "of sgemm's peak")
+COLUMNS = ("contender", "ms", "min to max", "ratio", "loss", "peak MB", "sgemm")
+
+LEGEND = (
+    "ms: median of the turns, each the median of its steps. ratio: over the fastest peer. peak MB: resident memory "
+    "over that after one small step. sgemm: the part of the measured peak at which the step's products run."
+)
+"""What the columns mean."""
 
 
 def fastest_peer(rows: Iterable[Row]) -> Row | None:
@@ -30,7 +36,7 @@ def cells(row: Row, peer: Row | None, limits: Mapping) -> tuple[str, ...]:
         _figure(row.median_ms),
         f"{_figure(row.min_ms)} to {_figure(row.max_ms)}",
         "-" if ratio is None else f"{ratio:.2f}",
-        "-" if row.loss_first is None else f"{row.loss_first:.4f} to {row.loss_last:.4f}",
+        "-" if row.loss_first is None else f"{row.loss_first:.3f} to {row.loss_last:.3f}",
         "-" if row.peak_mb is None else f"{row.peak_mb:,.0f}",
         _share(row, limits),
     )
@@ -56,7 +62,7 @@ def versions_line(rows: Iterable[Row], limits: Mapping) -> str:
 def markdown(rows: Sequence[Row], limits: Mapping) -> str:
     """One table of all workloads, the machine above it, and below it who did not take part."""
     names = ("workload", *COLUMNS)
-    lines = [f"{machine_line(limits)}.", "", f"{versions_line(rows, limits)}.", ""]
+    lines = [f"{machine_line(limits)}.", "", f"{versions_line(rows, limits)}.", "", LEGEND, ""]
     lines += [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
     for row in rows:
         if row.skipped is None:

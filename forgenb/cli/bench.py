@@ -152,10 +152,11 @@ class _Tables:
     """A line about the machine and a table for each workload."""
 
     def limits(self, limits: dict) -> None:
-        from forgenb.bench import machine_line
+        from forgenb.bench import LEGEND, machine_line
 
         self.measured = limits
         say(machine_line(limits))
+        say(LEGEND)
 
     def rows(self, rows: Iterable["Row"]) -> Sequence["Row"]:
         found = list(rows)
@@ -164,12 +165,15 @@ class _Tables:
         return found
 
     def _table(self, workload: str, rows: Sequence["Row"]) -> None:
+        from rich import box
         from rich.console import Console
         from rich.table import Table
 
         from forgenb.bench import COLUMNS, cells, fastest_peer
 
-        table = Table(*COLUMNS, title=workload, title_justify="left")
+        table = Table(title=workload, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        for name in COLUMNS:
+            table.add_column(name, no_wrap=name == "contender")
         peer = fastest_peer(rows)
         for row in rows:
             if row.skipped is None:
