@@ -42,7 +42,7 @@ def compare_cold(plan: Plan, tell: Callable[[str], None] = lambda text: None) ->
                 tell(f"cold: round {turn + 1} of {plan.rounds}, {name}")
                 for kind, seconds in _turn(plan, name, rows, file, folder, turn):
                     turns[kind, name].append(seconds * 1e3)
-    for kind in ("cold-empty", "cold-full"):
+    for kind in KINDS:
         mine = {name: rows[kind, name] for name in plan.contenders}
         check_losses(mine, {n: [row.loss_first] for n, row in mine.items() if row.loss_first is not None})
     for key, row in rows.items():
