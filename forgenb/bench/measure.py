@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .contenders.specs import SPECS, STEPS
+from .contenders.specs import OWN, SPECS, STEPS
 from .data import arrays
 from .process import WorkerProcess
 
@@ -111,15 +111,13 @@ def compare(plan: Plan, workload: str, tell: Callable[[str], None] = lambda text
                 row.skipped = str(error)
             yield from rows.values()
             return
-        workers = {}
+        workers, losses = {}, {}
         for name, row in rows.items():
             tell(f"{workload}: {name} begins")
-            worker = stack.enter_context(WorkerProcess(name, plan.threads, plan.pythons.get(name)))
-            losses = _begin(row, worker, file)
-            if losses:
-                workers[name] = (worker, losses)
-        check_losses(rows, {name: losses for name, (_, losses) in workers.items()})
-        live = {name: worker for name, (worker, _) in workers.items() if rows[name].skipped is None}
+            workers[name] = stack.enter_context(WorkerProcess(name, plan.threads, plan.pythons.get(name)))
+            losses[name] = _begin(row, workers[name], file)
+        check_losses(rows, {name: found for name, found in losses.items() if found})
+        live = {name: worker for name, worker in workers.items() if rows[name].skipped is None}
         _take_turns(plan, workload, rows, live, tell)
         stack.close()
         for name in live:
@@ -137,7 +135,7 @@ def check_losses(rows: Mapping[str, Row], found: Mapping[str, Sequence[float]]) 
 
     if not found:
         return
-    reference = max(found, key=lambda name: len(friends(name)))
+    reference = max(found, key=lambda name: (len(friends(name)), name in OWN))
     for name in set(found) - set(friends(reference)):
         mine, theirs = (", ".join(f"{loss:.6g}" for loss in found[key]) for key in (name, reference))
         rows[name].skipped = f"not comparable: its first losses are {mine}, those of {reference} {theirs}"

@@ -87,6 +87,13 @@ def test_forgenb_is_the_one_that_is_wrong():
     assert [name for name, row in rows.items() if row.skipped] == ["forgenb-eager"]
 
 
+def test_forgenb_counts_where_it_is_a_draw():
+    found = {"torch-eager": [2.0], "forgenb-eager": [1.0]}
+    rows = {name: Row("moons", name, 1) for name in found}
+    check_losses(rows, found)
+    assert [name for name, row in rows.items() if row.skipped] == ["torch-eager"]
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
