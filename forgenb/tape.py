@@ -359,7 +359,8 @@ class _Sweep:
             if (grad.shape, grad.dtype, grad.backend) != spec:
                 raise TapeError(
                     f"the backward of {node.name} gave input {number} a gradient of shape {grad.shape} and dtype "
-                    f"{grad.dtype.name}; the input has shape {spec[0]} and dtype {spec[1].name}"
+                    f"{grad.dtype.name} on {grad.backend.name!r}; the input has shape {spec[0]} and dtype "
+                    f"{spec[1].name} on {spec[2].name!r}"
                 )
             borrowed = id(grad.memory) in shared or not grad.contiguous
             shared.append(id(grad.memory))

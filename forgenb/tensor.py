@@ -319,4 +319,13 @@ def from_array(array: np.ndarray, backend) -> Tensor:
 
 def full_like(like: Tensor, value) -> Tensor:
     """A tensor of `like`'s shape, dtype and backend with one value everywhere."""
-    return from_array(np.full(like.shape, value, like.dtype), like.backend)
+    return full(like.shape, value, like.dtype, like.backend)
+
+
+def full(shape: tuple[int, ...], value, dtype: np.dtype, backend) -> Tensor:
+    """A tensor with one value everywhere; on a device a kernel writes it, and nothing is uploaded."""
+    if backend.host or (dtype.kind in "iu" and abs(value) > 2**53):
+        return from_array(np.full(shape, value, dtype), backend)
+    from .ops.copying import filled
+
+    return filled(shape, float(value), dtype, backend)

@@ -1,7 +1,15 @@
 """Fixtures of several folders. No test may leave process-wide state changed: one fails it, and puts the state back."""
 
+import os
+
 import pytest
 from support.state import differences, restore, snapshot
+
+
+def pytest_report_header():
+    """Which backend tensors are made on, and whether other plug-ins are left out."""
+    names = ("FORGENB_BACKEND", "FORGENB_DISABLE_PLUGINS")
+    return "forgenb: " + ", ".join(f"{name}={os.environ.get(name, 'unset')}" for name in names)
 
 
 @pytest.fixture(autouse=True)

@@ -79,6 +79,11 @@ def lane_max(typing, m):
     return itself(m)
 
 
+@intrinsic
+def lane_barrier(typing):
+    return nt.void(), lambda context, builder, signature, values: context.get_dummy_value()
+
+
 def written(typing, array, index, value, adding):
     """Signature and code of ``array[index] = value``, or ``+=``; the value has the array's dtype."""
     signature = nt.void(array, index, value)

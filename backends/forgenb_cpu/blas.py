@@ -116,7 +116,7 @@ def gemm_launcher(real: str) -> Compiled:
     return build(f"gemm-{real}", text, {}, {**INTRINSICS, "call_gemm": call_gemm})
 
 
-def split(batch: int, m: int, n: int) -> tuple[int, int, bool]:
+def blocks_for(batch: int, m: int, n: int) -> tuple[int, int, bool]:
     """Blocks a matrix, their width, and whether they are rows: a function of the shape alone."""
     by_rows = m >= n
     length = m if by_rows else n

@@ -10,7 +10,7 @@ from . import arithmetic, conversions
 
 ANY_DTYPE = (
     "accumulate lane_sum lane_max put maxnum minnum fma rint floor sqrt absolute copysign maximum minimum select isnan "
-    "exponent_scale power_of_two mantissa_exponent mul32 add32 xor32 shr32"
+    "exponent_scale power_of_two mantissa_exponent mul32 add32 xor32 shr32 lane_barrier"
 )
 PRIMITIVES = {name: getattr(arithmetic, name) for name in ANY_DTYPE.split()}
 PRIMITIVES |= {"lanes": arithmetic.lanes, "real_to_half": conversions.real_to_half}

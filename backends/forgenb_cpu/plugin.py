@@ -19,7 +19,7 @@ import numpy as np
 
 from forgenb.errors import ArgumentError, ShapeError
 
-from .blas import PACK, blas_function, blas_report, gemm_launcher, load_blas, one_thread, split
+from .blas import PACK, blas_function, blas_report, blocks_for, gemm_launcher, load_blas, one_thread
 from .compile import Compiled, compile_kernel, compiled
 from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
@@ -121,7 +121,7 @@ class CpuBackend:
         if self.blas == "tile":
             launcher, pieces, cut = tiled_launcher(real), units(outer * inner, m, n, real), (0, 0, 0, 0)
         else:
-            blocks, width, by_rows = split(outer * inner, m, n)
+            blocks, width, by_rows = blocks_for(outer * inner, m, n)
             launcher, pieces, cut = (
                 gemm_launcher(real),
                 blocks * outer * inner,

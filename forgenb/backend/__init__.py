@@ -8,6 +8,7 @@ from .interface import API, Backend
 from .options import Settings, settings
 from .registry import backends, compiled, get_backend, refresh, use
 from .seam import Stats, stats
+from .tracing import trace
 
 __all__ = [
     "API",
@@ -20,6 +21,7 @@ __all__ = [
     "refresh",
     "settings",
     "stats",
+    "trace",
     "use",
 ]
 

@@ -5,6 +5,8 @@ Imports `forgenb.errors` only; the recorder and the planner know more about it, 
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import MemoryModeError
 
 UNPLANNED = (
@@ -26,7 +28,7 @@ class PlannedMemory:
     def __init__(self, nbytes: int):
         self.nbytes = nbytes
         self.version = 0
-        self.owner: object = None
+        self.owner: Any = None
         self.keep = False
         self.mode = "undecided"
         self.reason = UNPLANNED
@@ -44,6 +46,10 @@ class PlannedMemory:
         if self.reason or self._address is None:
             raise MemoryModeError(self.reason or UNPLANNED)
         return self._address
+
+    def block(self) -> tuple[Any, int]:
+        """The backend's own memory that it lies in, and its place there in bytes; raises like `address`."""
+        return self.owner, self.address - self.owner.address
 
     @property
     def placed(self) -> int:

@@ -3,8 +3,8 @@
 A plug-in announces itself in the group ``forgenb.backends``. Listing imports none of them; a broken one
 is listed with its reason and raises it when it is chosen.
 
-Imports the standard library, `forgenb.errors` and the interface; a plug-in is imported when it is chosen, and none
-is named here but the default.
+Imports the standard library, `forgenb.errors` and `discovery`; a plug-in is imported when it is chosen, and none is
+named here but the default, and cuda in the list.
 """
 
 from __future__ import annotations
@@ -12,63 +12,77 @@ from __future__ import annotations
 import contextlib
 import difflib
 import importlib
-import importlib.metadata
 import os
+import threading
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any
 
-from ..errors import BackendBroken, BackendError
-from .interface import API
+from ..errors import BackendError
+from .discovery import Slot, announced, cuda_supplier
 
-GROUP = "forgenb.backends"
+VARIABLE = "FORGENB_BACKEND"
+DEFAULT = "cpu"
 _CHOSEN: ContextVar[str | None] = ContextVar("forgenb_backend", default=None)
-
-
-@dataclass
-class Slot:
-    """One announced backend: where it comes from, and its object or why there is none."""
-
-    name: str
-    distribution: str
-    version: str
-    target: str
-    state: str = "not loaded"
-    backend: Any = None
-    error: BackendBroken | None = None
-
-
 _SLOTS: dict[str, Slot] = {}
+_LOCK = threading.RLock()
 
 
 def refresh() -> None:
-    """Look for plug-ins again; those that work stay loaded."""
-    for name in [n for n, slot in _SLOTS.items() if slot.backend is None]:
-        del _SLOTS[name]
-    for entry in importlib.metadata.entry_points(group=GROUP):
-        source = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
-        slot = Slot(entry.name, *source, entry.value)
-        known = _SLOTS.setdefault(entry.name, slot)
-        if known is not slot and known.target != slot.target:
-            known.backend = None
-            known.error = BackendBroken(
-                f"two distributions announce the backend {entry.name!r}: {known.distribution} ({known.target}) "
-                f"and {slot.distribution} ({slot.target}); uninstall one of them"
-            )
+    """Look for plug-ins again: new ones are found, broken ones are tried again, those that work stay loaded.
+
+    Raises
+    ------
+    ArgumentError
+        If ``FORGENB_DISABLE_PLUGINS`` is neither 0 nor 1.
+    """
+    with _LOCK:
+        importlib.invalidate_caches()
+        found = announced()
+        for name, slot in list(_SLOTS.items()):
+            new = found.get(name)
+            if slot.backend is None:
+                slot.forget()
+            elif new is not None and (new.distribution, new.target) == (slot.distribution, slot.target):
+                new.backend = slot.backend
+        _SLOTS.clear()
+        _SLOTS.update(found)
 
 
-def backends() -> list[dict[str, str]]:
-    """Name, distribution, version, and state of each backend, without importing any plug-in."""
+def backends(ask: bool = False) -> list[dict[str, str]]:
+    """Every backend that is installed, without importing any plug-in.
+
+    Parameters
+    ----------
+    ask : bool
+        Ask each plug-in whether it can be used here, which imports it but makes no backend and opens no device.
+
+    Returns
+    -------
+    list of dict
+        In order of name: ``name``, ``distribution`` and ``version`` (who announces it), ``state`` (``"not
+        loaded"``, ``"ready"`` or ``"broken"``), ``reason`` (why it is broken, else empty) and ``supplier``
+        (for cuda, the distribution that ``numba.cuda`` comes from, else empty).
+    """
     _ensure()
-    rows = []
-    for slot in sorted(_SLOTS.values(), key=lambda s: s.name):
-        state = f"broken: {slot.error}" if slot.error else "ready" if slot.backend else "not loaded"
-        rows.append({"name": slot.name, "distribution": slot.distribution, "version": slot.version, "state": state})
-    return rows
+    for slot in _SLOTS.values() if ask else ():
+        slot.ask()
+    return [
+        {
+            "name": slot.name,
+            "distribution": slot.distribution,
+            "version": slot.version,
+            "state": slot.state,
+            "reason": slot.reason,
+            "supplier": cuda_supplier() if slot.name == "cuda" else "",
+        }
+        for slot in sorted(_SLOTS.values(), key=lambda slot: slot.name)
+    ]
 
 
 def get_backend(name: str | None = None):
     """The backend object called `name`, or the one that creations use now.
+
+    That is the innermost ``with use(...)``, else what ``FORGENB_BACKEND`` says, else cpu: no hardware is
+    looked at, and nothing falls back to another.
 
     Raises
     ------
@@ -77,14 +91,16 @@ def get_backend(name: str | None = None):
     BackendBroken
         If its plug-in cannot be used, with the reason.
     """
-    name = name or _CHOSEN.get() or os.environ.get("FORGENB_BACKEND") or "cpu"
-    slot = _SLOTS.get(name)
-    if slot is not None and slot.backend is not None:
+    chosen = name or _CHOSEN.get() or os.environ.get(VARIABLE) or DEFAULT
+    slot = _SLOTS.get(chosen)
+    if slot is not None and slot.backend is not None and not slot.reason:
         return slot.backend
     _ensure()
-    if name not in _SLOTS:
-        raise BackendError(_unknown(name))
-    return _load(_SLOTS[name])
+    with _LOCK:
+        if chosen not in _SLOTS:
+            from_variable = not name and not _CHOSEN.get() and chosen == os.environ.get(VARIABLE)
+            raise BackendError(_unknown(chosen, VARIABLE if from_variable else ""))
+        return _SLOTS[chosen].load()
 
 
 def compiled() -> list:
@@ -112,39 +128,13 @@ def _ensure() -> None:
         refresh()
 
 
-def _unknown(name: str) -> str:
+def _unknown(name: str, variable: str) -> str:
     if not _SLOTS:
         return (
             f"no backend is installed, so {name!r} cannot be used: entry points exist only for an installed "
             "package, run `pip install -e .` in the checkout"
         )
+    asked = f"{variable}={name!r} names no backend" if variable else f"there is no backend {name!r}"
     near = difflib.get_close_matches(name, _SLOTS, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"there is no backend {name!r}; installed are {', '.join(sorted(_SLOTS))}{hint}"
-
-
-def _load(slot: Slot):
-    if slot.error is None and slot.backend is None:
-        try:
-            module = importlib.import_module(slot.target)
-            slot.error = _refusal(slot, module)
-            if slot.error is None:
-                slot.backend = module.create()
-        except Exception as cause:
-            slot.error = BackendBroken(f"{_origin(slot)} cannot be loaded: {type(cause).__name__}: {cause}")
-            raise slot.error from cause
-    if slot.error is not None:
-        raise slot.error
-    return slot.backend
-
-
-def _refusal(slot: Slot, module) -> BackendBroken | None:
-    api = getattr(module, "API", None)
-    if api != API:
-        return BackendBroken(f"{_origin(slot)} speaks API {api}, this forgenb speaks {API}: update one of them")
-    reason = module.available()
-    return BackendBroken(f"{_origin(slot)} is not available here: {reason}") if reason else None
-
-
-def _origin(slot: Slot) -> str:
-    return f"backend {slot.name!r} of {slot.distribution} {slot.version} ({slot.target})"
+    return f"{asked}; installed are {', '.join(sorted(_SLOTS))}{hint}"

@@ -104,7 +104,8 @@ def upload(backend, memory, array: np.ndarray) -> None:
 def host_view(backend, memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
     """The elements as a NumPy array, after everything launched has finished."""
     if isinstance(memory, PlannedMemory):
-        memory.address  # noqa: B018 - raises where there is nothing to read
+        memory, begin = memory.block()
+        offset += begin // dtype.itemsize
     _COUNTS.syncs += 1
     backend.synchronize()
     return backend.view(memory, dtype, offset, shape, strides)

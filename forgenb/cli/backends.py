@@ -34,9 +34,10 @@ def run(arguments: Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    names = ("name", "distribution", "version", "state")
+    names = ("name", "distribution", "version", "state", "notes")
     table = Table(*names)
     for row in rows:
-        table.add_row(*(row[name] for name in names))
+        notes = (row["reason"], f"numba.cuda is that of {row['supplier']}" if row["supplier"] else "")
+        table.add_row(*(row[name] for name in names[:-1]), "; ".join(filter(None, notes)))
     Console(markup=False).print(table)
     return 0

@@ -21,6 +21,7 @@ PACKAGES = ("numba", "llvmlite", "numpy", "scipy", "safetensors", "rich", "numba
 FEATURES = "sse4.2 avx avx2 fma f16c avx512f avx512bw avx512dq avx512vl neon sve"
 AVX2_CORES = ("haswell", "zen", "excavator")
 AVX512_CORES = ("skylakex", "cooperlake", "sapphirerapids")
+UNAVAILABLE = "is not available here"
 VARIABLES = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_DISABLE_JIT", "NUMBA_OPT")
 
 
@@ -38,7 +39,7 @@ def diagnose() -> dict:
         "threads": report.pop("threads", None),
         "blas": report,
         "cache": _cache(),
-        "backends": backends(),
+        "backends": backends(ask=True),
         "environment": _environment(),
     }
     found["problems"] = [*failure, *problems(found)]
@@ -119,6 +120,8 @@ def problems(found: dict) -> Iterator[dict[str, str]]:
 
 
 def _blas_problems(found: dict) -> Iterator[tuple[str, str]]:
+    if found["blas"].get("products") == "tile":
+        return
     features, core = found["cpu"]["features"], found["blas"].get("core", "unknown")
     if core == "unknown":
         return
@@ -152,6 +155,6 @@ def _other_problems(found: dict) -> Iterator[tuple[str, str]]:
     if found["environment"].get("NUMBA_DISABLE_JIT", "0") != "0":
         yield "NUMBA_DISABLE_JIT is set, so nothing is compiled.", "unset it."
     for row in found["backends"]:
-        if row["state"].startswith("broken"):
+        if row["state"] == "broken" and UNAVAILABLE not in row["reason"]:
             name, owner = row["name"], row["distribution"]
-            yield f"The backend {name!r} is {row['state']}", f"update or uninstall {owner}."
+            yield f"The backend {name!r} is broken: {row['reason']}", f"update or uninstall {owner}."

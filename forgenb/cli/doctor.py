@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from forgenb.cli.common import Commands, say_json
-from forgenb.cli.diagnosis import diagnose
+from forgenb.cli.diagnosis import UNAVAILABLE, diagnose
 
 __all__ = ["add_to"]
 
@@ -53,6 +53,11 @@ def _lines(found: dict) -> Iterator[tuple[str, str]]:
     yield "BLAS", ", ".join(f"{name} {value}" for name, value in blas.items()) or "unknown"
     state = "writable" if cache["writable"] else "not writable"
     yield "cache", f"{cache['folder']}, {state}, {cache['entries']} kernels, {cache['bytes'] / 1e6:.1f} MB"
-    yield "backends", "; ".join(f"{row['name']} ({row['state']})" for row in found["backends"]) or "none"
+    yield "backends", "; ".join(map(_backend, found["backends"])) or "none"
     if found["environment"]:
         yield "environment", " ".join(f"{name}={value}" for name, value in found["environment"].items())
+
+
+def _backend(row: dict) -> str:
+    _, unavailable, why = row["reason"].partition(UNAVAILABLE + ": ")
+    return f"{row['name']} (not available: {why})" if unavailable else f"{row['name']} ({row['state']})"

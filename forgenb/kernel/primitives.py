@@ -44,8 +44,13 @@ def lane_sum(s):
 
 @primitive
 def lane_max(m):
-    """The maximum of every lane's m, given to all lanes."""
+    """The maximum of every lane's m, given to all lanes; NaN if any is NaN."""
     return m
+
+
+@primitive
+def lane_barrier():
+    """Let every lane see what the others of its row have written; nothing where one lane does a row."""
 
 
 @primitive

@@ -5,10 +5,12 @@ Imports the op, `forgenb.random` and `module`; no random state is kept here.
 
 from __future__ import annotations
 
+import zlib
+
 from .. import random
 from ..errors import ArgumentError
 from ..ops.dropout import dropout
-from ..routine import late, value_of
+from ..routine import late, on_each_run, value_of
 from ..tensor import Tensor
 from .module import Module
 
@@ -27,26 +29,44 @@ class Dropout(Module):
     ----------
     p : float
         ``0 <= p < 1``.
-    site : int
-        Which dropout of the model this is; the first is 1. It makes the masks of sites differ.
+    site : int, optional
+        Which dropout of the model this is, from 1 on; it makes the masks of sites differ. Without one, modules are
+        numbered in the order in which they are made.
 
     Attributes
     ----------
     seed : int
-        Of the masks. A training loop sets it for every step; it stays until then, so that the same call
-        twice drops the same elements.
+        Of the masks. Every call in training drops other elements; setting the seed starts their sequence again.
+    calls : int
+        How many masks have been drawn since the seed was set.
     """
 
-    def __init__(self, p: float, site: int = 1):
+    def __init__(self, p: float, site: int | None = None):
         self.p = check_rate(p)
-        self.site = site
+        self.site = zlib.crc32(random.fresh_name("dropout").encode()) if site is None else site
         self.seed = random.default_seed()
+
+    @property
+    def seed(self) -> int:
+        """Of the masks; see the class."""
+        return self._seed
+
+    @seed.setter
+    def seed(self, value: int) -> None:
+        self._seed, self.calls = value, 0
 
     def forward(self, x: Tensor) -> Tensor:
         """Drop in training; the same tensor otherwise."""
         if not self.training or self.p == 0:
             return x
-        return dropout(x, self.p, late(lambda: random.site_seed(self.seed, self.site)))
+        on_each_run(self._advance)
+        return dropout(x, self.p, late(self._mask_seed))
+
+    def _advance(self) -> None:
+        self.calls += 1
+
+    def _mask_seed(self) -> int:
+        return random.site_seed(random.site_seed(self.seed, self.site), self.calls)
 
 
 class Sites:

@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from ..backend import get_backend
 from ..errors import ArgumentError, CheckpointError, ShapeError
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel
+from ..tape import no_grad
 from ..tensor import Parameter, Tensor, from_array
 
 
@@ -89,6 +91,23 @@ class Module:
         """Stop training behaviour, such as dropout; returns the module."""
         return self.train(False)
 
+    def to(self, backend: str) -> Module:
+        """Move every parameter to another backend, in place; returns the module.
+
+        Parameters stay the objects that they are, with their names, order and gradients, so an optimiser that
+        holds them goes on holding them. Its own state, such as Adam's moments, is made at its first step
+        where the parameter then lives, and does not follow: move first, or load its state again afterwards.
+
+        Raises
+        ------
+        BackendError
+            If there is no such backend, or it cannot be used; nothing was moved then.
+        """
+        get_backend(backend)
+        for parameter in self.parameters():
+            move(parameter, backend)
+        return self
+
     def zero_grad(self) -> None:
         """Clear the gradients of all parameters that are not frozen."""
         for parameter in self.parameters():
@@ -164,6 +183,20 @@ def check_state(wanted: Mapping[str, tuple], state: Mapping[str, np.ndarray]) ->
     if names or shapes:
         kind = CheckpointError if names else ShapeError
         raise kind(f"the state does not fit: {'; '.join(names + shapes)}. Nothing was loaded.")
+
+
+def move(parameter: Parameter, backend: str) -> None:
+    """Give a parameter, and its gradient, memory on `backend`; a graph that it is in cannot be swept any more."""
+    with no_grad():
+        made = parameter.to(backend)
+        grad = parameter.grad
+        if made is parameter:
+            return
+        parameter.memory, parameter.offset, parameter.strides = made.memory, made.offset, made.strides
+        parameter.backend = made.backend
+        if parameter.node is not None:
+            parameter.node.specs = ((parameter.shape, parameter.dtype, parameter.backend),)
+            parameter.grad = None if grad is None else grad.to(backend)
 
 
 def overwrite(target: Tensor, values: np.ndarray) -> None:

@@ -20,7 +20,7 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .comparison import maximum, minimum
-from .pointwise import as_float, with_cotangent
+from .pointwise import as_float, as_floats, with_cotangent
 from .table import SHAPES, op, unary
 
 
@@ -43,7 +43,7 @@ def tanh_grad(out, dout) -> Tensor:
     Backward, with the cotangent :math:`g`: :math:`-2\,out\,dout\,g` for `out`, :math:`(1 - out^2)\,g` for
     `dout`. Saves both.
     """
-    out, dout = as_float(out), as_float(dout)
+    out, dout = as_floats(out, dout)
 
     def backward(g):
         return out * dout * g * -2.0, tanh_grad(out, g)
@@ -84,7 +84,7 @@ def sigmoid_grad(out, dout) -> Tensor:
     Backward, with the cotangent :math:`g`: :math:`(1 - 2\,out)\,dout\,g` for `out`, :math:`out\,(1 - out)\,g`
     for `dout`. Saves both.
     """
-    out, dout = as_float(out), as_float(dout)
+    out, dout = as_floats(out, dout)
 
     def backward(g):
         return (1.0 - 2.0 * out) * dout * g, sigmoid_grad(out, g)
@@ -92,7 +92,7 @@ def sigmoid_grad(out, dout) -> Tensor:
     return record(run_map(sigmoid_grad_kernel, (out, dout)), (out, dout), backward)
 
 
-@op(unary(-5, 5), lambda x: 0.5 + 0.5 * np.tanh(0.5 * x))
+@op(unary(-5, 5), lambda x: np.exp(-np.logaddexp(0, -x)))
 def sigmoid(x) -> Tensor:
     r"""Logistic function, :math:`out = 1 / (1 + e^{-x})`, without overflow for any `x`.
 
@@ -118,13 +118,13 @@ def relu_grad_kernel(out, dout):
     return select(out <= 0.0, 0.0, dout)
 
 
-@op(with_cotangent(-2, 2, apart=(0.0,)), lambda out, dout: np.where(out > 0, dout, 0), (1,))
+@op(with_cotangent(-2, 2, apart=(0.0,)), lambda out, dout: np.where(out <= 0, 0, dout), (1,))
 def relu_grad(out, dout) -> Tensor:
     r"""Gradient of `relu` from its output (or its input): `dout` where that is above 0 or NaN, else 0.
 
     Backward, with the cotangent :math:`g`: ``relu_grad(out, g)`` for `dout`. Saves `out`.
     """
-    out, dout = as_float(out), as_float(dout)
+    out, dout = as_floats(out, dout)
 
     def backward(g):
         return None, relu_grad(out, g)
@@ -172,17 +172,17 @@ def _clip_grad_samples(rng: np.random.Generator):
         yield (x, rng.uniform(-2, 2, x.shape)), bounds
 
 
-def _inside(x, low=-np.inf, high=np.inf):
-    return (low <= x) & (x <= high)
+def _beyond(x, low=-np.inf, high=np.inf):
+    return (x < low) | (x > high)
 
 
-@op(_clip_grad_samples, lambda x, dout, **bounds: np.where(_inside(x, **bounds), dout, 0), (1,))
+@op(_clip_grad_samples, lambda x, dout, **bounds: np.where(_beyond(x, **bounds), 0, dout), (1,))
 def clip_grad(x, dout, low: float = -np.inf, high: float = np.inf) -> Tensor:
     r"""Gradient of `clip`: 0 where `x` is below `low` or above `high`, else `dout`.
 
     Backward, with the cotangent :math:`g`: ``clip_grad(x, g, low, high)`` for `dout`. Saves `x`.
     """
-    x, dout = as_float(x), as_float(dout)
+    x, dout = as_floats(x, dout)
     bounds = (float(low), float(high))
 
     def backward(g):

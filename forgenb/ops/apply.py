@@ -19,7 +19,7 @@ from ..creation import tensor
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array
+from ..tensor import Tensor, contiguous_strides, count, empty, from_array, full
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
@@ -28,22 +28,29 @@ CHUNK = 16384
 _FIXED = {"int": INT64, "bool": BOOL, "uint": np.dtype("uint32")}
 
 
-def as_tensor(value, like: Tensor | None = None) -> Tensor:
-    """`value` as a tensor; a Python scalar takes the dtype and backend of `like` (weak promotion)."""
+def as_tensor(value, like=None) -> Tensor:
+    """`value` as a tensor, beside `like` where that is one; a Python scalar takes its dtype too (weak promotion)."""
     if isinstance(value, Tensor):
         return value
-    if like is None:
+    if not isinstance(like, Tensor):
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
         kind = _kind(value)
         keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
         dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
         try:
-            return from_array(np.asarray(value, dtype), like.backend)
+            array = np.asarray(value, dtype)
+            return from_array(array, like.backend) if like.backend.host else full((), value, dtype, like.backend)
         except (OverflowError, TypeError):
             kind = type(value).__name__
             raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None
     return tensor(value, backend=like.backend.name)
+
+
+def together(*values) -> tuple[Tensor, ...]:
+    """All of `values` as tensors; those that are none yet go to the backend of the first that is."""
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    return tuple(as_tensor(v, like) for v in values)
 
 
 def _kind(number: object) -> str:

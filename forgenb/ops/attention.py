@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, run_rows, widened
+from .apply import as_tensor, copied, run_rows, together, widened
 from .dropout import dropout
 from .matmul import product
-from .softmax import softmax_grad_kernel, softmax_kernel, softmax_reference
+from .softmax import softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
 from .table import op
 
 
@@ -112,7 +112,7 @@ def attention_grad_reference(qkv, weights, dout, heads):
     b, t, c = dout.shape
     dy = dout.reshape(b, t, heads, c // heads).transpose(0, 2, 1, 3)
     dweights = dy @ v.swapaxes(-1, -2)
-    dscores = weights * (dweights - (weights * dweights).sum(-1, keepdims=True)) / np.sqrt(c // heads)
+    dscores = softmax_grad_reference(weights, dweights, causal=True) / np.sqrt(c // heads)
     parts = np.stack([dscores @ k, dscores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ dy])
     return parts.transpose(1, 3, 0, 2, 4).reshape(qkv.shape)
 
@@ -129,6 +129,7 @@ def attention_grad(qkv, weights, dout, heads: int, p: float = 0.0, seed: int = 0
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
+    qkv, weights, dout = together(qkv, weights, dout)
     refuse_tracked("attention_grad", (qkv, weights, dout))
     _check(qkv, heads)
     packed, weights, dout, dtype = widened(qkv.detach()), widened(weights), widened(dout), qkv.dtype

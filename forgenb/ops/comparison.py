@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..creation import tensor
 from ..dtypes import BOOL
 from ..kernel import map_kernel
 from ..kernel.primitives import select
 from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, copied, pair, run_map
-from .pointwise import as_float
+from .pointwise import as_floats
 from .reduction import sum_to
 from .table import PAIRS, binary, op
 
@@ -110,7 +111,12 @@ def _maximum_grad_samples(rng: np.random.Generator):
         yield (x, y, rng.uniform(-2, 2, np.broadcast_shapes(x.shape, y.shape))), {}
 
 
-@op(_maximum_grad_samples, lambda x, y, dout: np.heaviside(x - y, 0.5) * dout, (2,))
+def maximum_grad_reference(x, y, dout):
+    """The share of `dout` by NumPy; comparisons with NaN fail."""
+    return np.where(x == y, 0.5 * dout, np.where(x < y, 0.0, dout))
+
+
+@op(_maximum_grad_samples, maximum_grad_reference, (2,))
 def maximum_grad(x, y, dout) -> Tensor:
     r"""What `maximum` hands to `x`: `dout` where :math:`x > y`, half of it at ties, else 0.
 
@@ -118,7 +124,7 @@ def maximum_grad(x, y, dout) -> Tensor:
 
     Backward, with the cotangent :math:`g`: ``maximum_grad(x, y, g)`` for `dout`. Saves `x` and `y`.
     """
-    x, y, dout = as_float(x), as_float(y), as_float(dout)
+    x, y, dout = as_floats(x, y, dout)
 
     def backward(g):
         return None, None, sum_to(maximum_grad(x, y, g), dout.shape)
@@ -195,6 +201,8 @@ def where(condition, x, y) -> Tensor:
     ShapeError
         If the shapes do not broadcast.
     """
+    if isinstance(condition, Tensor) and not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        x = tensor(x, backend=condition.backend.name)
     x, y = pair(x, y)
     condition = as_tensor(condition, x)
     condition = condition if condition.dtype is BOOL else copied(condition, BOOL)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+import numpy as np
+
 from ..kernel import map_kernel, row_kernel
 from ..kernel.primitives import lanes, put
 from ..tensor import Tensor, empty
@@ -18,6 +20,12 @@ TILE = 8
 def copy_kernel(x):
     """The identity; a change of dtype happens where the panel is stored."""
     return x
+
+
+@map_kernel("out -> out; value")
+def fill_kernel(out, value):
+    """One value everywhere; what was there is not used."""
+    return value
 
 
 @row_kernel("bands | x[batch,n,m] -> out[batch,m,n]; per_matrix:int tile:int")
@@ -61,3 +69,11 @@ def copy_transposed(x: Tensor, sizes: tuple[int, int, int]) -> Tensor:
     source = x.view((batch, n, m), (n * m, m, 1))
     run_rows(transposed_copy_kernel, (batch * bands, batch, n, m), (source, out), (bands, TILE), work=TILE * n)
     return out
+
+
+def filled(shape: tuple[int, ...], value, dtype: np.dtype, backend) -> Tensor:
+    """A fresh tensor with one value everywhere, made where it lives."""
+    from .apply import run_map
+
+    out = empty(shape, dtype, backend)
+    return run_map(fill_kernel, (out,), (value,), into=(out,))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DTypeError
 from ..kernel import map_kernel
 from ..kernel.primitives import add32, mul32, select, shr32, unit_from_bits, xor32
 from ..random import dropout_keep, dropout_scale
@@ -61,6 +61,8 @@ def dropout(x, p: float, seed: int, offset: int = 0) -> Tensor:
     ------
     ArgumentError
         If p is outside [0, 1).
+    DTypeError
+        If x is not a float.
 
     References
     ----------
@@ -69,6 +71,8 @@ def dropout(x, p: float, seed: int, offset: int = 0) -> Tensor:
     x = as_tensor(x)
     if not 0 <= p < 1:
         raise ArgumentError(f"dropout got p={p}: the probability of dropping must be in [0, 1)")
+    if x.dtype.kind != "f":
+        raise DTypeError(f"dropout got dtype {x.dtype.name}: convert to a float dtype with astype")
     if p == 0:
         return x
 

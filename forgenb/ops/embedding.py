@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..tape import record
@@ -60,17 +60,19 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     ------
     IndexRangeError
         If an id is outside the vocabulary; it is checked before a kernel runs.
+    DTypeError
+        If the tables are not floats.
     ShapeError
         If the tables do not fit each other or the sequence does not fit the places.
     """
     from .indexing import take
     from .scatter import scatter_add
 
-    wte = as_tensor(wte)
+    wte = as_tensor(wte, ids if isinstance(ids, Tensor) else wpe)
     ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     if wpe is None:
         return take(wte, ids)
-    wpe = as_tensor(wpe)
+    wpe = as_tensor(wpe, wte)
     same_backend("embedding", (wte, wpe))
     _check(ids, wte, wpe, pos)
     length, n = ids.shape[-1], wte.shape[1]
@@ -92,6 +94,8 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
 
 
 def _check(ids: Tensor, wte: Tensor, wpe: Tensor, pos: int) -> None:
+    if wte.dtype.kind != "f":
+        raise DTypeError(f"embedding got a table of dtype {wte.dtype.name}: convert to a float dtype with astype")
     if wte.ndim != 2 or wpe.ndim != 2 or wte.shape[1] != wpe.shape[1] or wte.dtype is not wpe.dtype:
         raise ShapeError(
             f"embedding got tables of shapes {wte.shape} and {wpe.shape} and dtypes {wte.dtype.name} and "

@@ -41,14 +41,17 @@ def gelu_grad_kernel(x, dout):
 
 
 def gelu_reference(x):
-    """GELU by NumPy's tanh."""
-    return 0.5 * x * (1 + np.tanh(ROOT * (x + 0.044715 * x**3)))
+    """GELU by NumPy, with (1 + tanh(u)) / 2 in a form that does not cancel; its limit 0 at -inf."""
+    x = np.where(x == -np.inf, -1e30, x)
+    return x * np.exp(-np.logaddexp(0, -2 * ROOT * (x + 0.044715 * x**3)))
 
 
 def gelu_grad_reference(x, dout):
-    """Derivative of `gelu_reference`, times `dout`."""
-    t = np.tanh(ROOT * (x + 0.044715 * x**3))
-    return dout * (0.5 * (1 + t) + 0.5 * x * (1 - t**2) * ROOT * (1 + 3 * 0.044715 * x**2))
+    """Derivative of `gelu_reference`, times `dout`; its limits 0 and 1 at infinity."""
+    x = np.clip(x, -1e30, 1e30)
+    u = ROOT * (x + 0.044715 * x**3)
+    s, rest = np.exp(-np.logaddexp(0, -2 * u)), np.exp(-np.logaddexp(0, 2 * u))
+    return dout * (s + 2 * x * s * rest * ROOT * (1 + 3 * 0.044715 * x**2))
 
 
 @op(unary(-4, 4), gelu_reference)

@@ -15,7 +15,7 @@ from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, run_rows, same_backend
+from .apply import as_tensor, run_rows, same_backend, together
 from .movement import movable, narrowed
 from .table import op
 
@@ -168,7 +168,7 @@ def unsplit_heads(q, k, v, batch: int = 1) -> Tensor:
     ArgumentError
         If all three are None, or `batch` is below 1.
     """
-    given = tuple(as_tensor(x) for x in (q, k, v) if x is not None)
+    given = together(*(x for x in (q, k, v) if x is not None))
     if not given:
         raise ArgumentError("unsplit_heads got None for q, k and v: at least one must be a tensor")
     same_backend("unsplit_heads", given)

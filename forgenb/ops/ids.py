@@ -6,6 +6,8 @@ dtypes and errors; no op belongs here.
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from ..backend import seam
@@ -25,16 +27,51 @@ def _inside(ids: np.ndarray, size: int) -> bool:
     return ids.size == 0 or int(ids.view(np.uint64).max()) < size
 
 
+def _check_place(name: str, ids: Tensor, backend, what: str) -> None:
+    if ids.backend is not backend:
+        raise BackendError(
+            f"{name} got {what}s on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them with "
+            f".to({backend.name!r})"
+        )
+
+
+_BOUNDS: WeakKeyDictionary = WeakKeyDictionary()
+"""Ids that were checked and lie on a device: memory -> (version, offset, shape, strides, bound)."""
+
+
+def _remember(ids: Tensor, size: int) -> Tensor:
+    """Note that `ids` lie in ``[0, size)``, where looking again would mean to fetch them from a device."""
+    if not ids.backend.host and seam.RECORDER.get() is None:
+        _BOUNDS[ids.memory] = (ids.memory.version, ids.offset, ids.shape, ids.strides, size)
+    return ids
+
+
+def _known(ids, size: int, backend) -> bool:
+    """Whether these very ids were checked against this size or a smaller one, and not written since."""
+    if not isinstance(ids, Tensor) or ids.backend is not backend or ids.dtype is not INT64:
+        return False
+    if backend.host or seam.RECORDER.get() is not None:
+        return False
+    *state, bound = _BOUNDS.get(ids.memory, (None, 0))
+    return state == [ids.memory.version, ids.offset, ids.shape, ids.strides] and bound <= size
+
+
 def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     """`ids` as a contiguous int64 tensor on `backend`, all of them in ``0 .. size - 1``.
 
     Raises
     ------
+    BackendError
+        If they are a tensor of another backend: nothing is copied in silence.
     DTypeError
         If they are not integers.
     IndexRangeError
         Naming the first id that is out of range.
     """
+    if isinstance(ids, Tensor):
+        _check_place(name, ids, backend, what)
+    if _known(ids, size, backend):
+        return ids.detach()
     recorder = seam.RECORDER.get()
     if recorder is not None and isinstance(ids, Tensor):
         recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what))
@@ -43,9 +80,9 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     if not _inside(found, size):
         wrong = array[(found < 0) | (found >= size)].flat[0]
         raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
-    if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous and ids.backend is backend:
-        return ids.detach()
-    return from_array(found, backend)
+    if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous:
+        return _remember(ids.detach(), size)
+    return _remember(from_array(found, backend), size)
 
 
 def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
@@ -74,12 +111,10 @@ def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.nd
 def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
     """`ids` (tensor, array or list) as a contiguous int64 tensor, see `wrapped_positions`."""
     if isinstance(ids, Tensor):
-        if ids.backend is not backend:
-            raise BackendError(
-                f"{name} got ids on backend {ids.backend.name!r} for a tensor on {backend.name!r}: move them "
-                f"with .to({backend.name!r})"
-            )
+        _check_place(name, ids, backend, "id")
+        if _known(ids, size, backend):
+            return ids
         host = ids.numpy()
         found = wrapped_positions(name, host, size, axis)
-        return ids if found is host and ids.contiguous else from_array(found, backend)
-    return from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend)
+        return _remember(ids if found is host and ids.contiguous else from_array(found, backend), size)
+    return _remember(from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend), size)

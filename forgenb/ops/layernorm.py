@@ -12,7 +12,7 @@ from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, fma, lane_sum, lanes, put, real, sqrt
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, count, empty
-from .apply import as_tensor, copied, run_rows, same_backend, widened
+from .apply import copied, run_rows, same_backend, together, widened
 from .reduction import sum_middle
 from .table import op
 
@@ -124,7 +124,7 @@ def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
     ----------
     Ba, Kiros and Hinton, "Layer Normalization", 2016.
     """
-    x, gamma, beta = as_tensor(x), as_tensor(gamma), as_tensor(beta)
+    x, gamma, beta = together(x, gamma, beta)
     _check("layernorm", x, (gamma, beta))
     source = widened(x.detach())
     out = empty(x.shape, source.dtype, x.backend)
@@ -160,6 +160,7 @@ def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, T
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
+    x, gamma, dout = together(x, gamma, dout)
     refuse_tracked("layernorm_grad", (x, gamma, dout))
     _check("layernorm_grad", x, (gamma,))
     dtype, n, rows = x.dtype, x.shape[-1], count(x.shape[:-1])

@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp, log
-from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
+from ..kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, count, empty
-from .apply import as_tensor, copied, row_major, run_rows, same_backend, widened
+from .apply import as_tensor, copied, row_major, run_rows, same_backend, together, widened
 from .ids import checked_ids
 from .reduction import mean
 from .table import op
@@ -40,7 +40,9 @@ def cross_entropy_grad_kernel(row, x, targets, lse, dout, dx, scale):
     factor = dout[0] * scale
     for j in lanes(x.shape[1]):
         put(dx, (row, j), exp(x[row, j] - lse[row]) * factor)
-    put(dx, (row, targets[row]), dx[row, targets[row]] - factor)
+    lane_barrier()
+    target = targets[row]
+    put(dx, (row, target), (exp(x[row, target] - lse[row]) - 1.0) * factor)
 
 
 def _samples(rng: np.random.Generator):
@@ -96,7 +98,7 @@ def cross_entropy(logits, targets) -> Tensor:
     ----------
     Goodfellow, Bengio and Courville, "Deep Learning", 2016, section 6.2.2.3.
     """
-    logits = as_tensor(logits)
+    logits = as_tensor(logits, targets)
     targets, rows, classes = _check("cross_entropy", logits, targets)
     source = widened(logits.detach())
     loss, lse = (empty((rows,), source.dtype, logits.backend) for _ in range(2))
@@ -128,6 +130,8 @@ def cross_entropy_grad(logits, targets, lse, dout) -> Tensor:
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
+    logits = as_tensor(logits, targets) if isinstance(targets, Tensor) else logits
+    logits, lse, dout = together(logits, lse, dout)
     refuse_tracked("cross_entropy_grad", (logits, lse, dout))
     same_backend("cross_entropy_grad", (logits, lse, dout))
     targets, rows, classes = _check("cross_entropy_grad", logits, targets)

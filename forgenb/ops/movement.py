@@ -12,7 +12,7 @@ import numpy as np
 from ..dtypes import compute_dtype
 from ..errors import ShapeError
 from ..tape import record
-from ..tensor import Tensor, contiguous_strides, count, from_array
+from ..tensor import Tensor, contiguous_strides, count, full
 from .apply import as_tensor, broadcast_shape, contiguous, copied
 from .table import op
 
@@ -30,7 +30,7 @@ def narrowed(x: Tensor, dtype: np.dtype) -> Tensor:
 
 def zeros(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
     """A tensor of zeros."""
-    return from_array(np.zeros(shape, dtype), backend)
+    return full(shape, 0, dtype, backend)
 
 
 def resolved_shape(name: str, x: Tensor, shape) -> tuple[int, ...]:

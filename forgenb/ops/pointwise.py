@@ -18,7 +18,7 @@ from ..kernel.primitives import absolute, select
 from ..kernel.primitives import sqrt as sqrt_of
 from ..tape import record
 from ..tensor import Tensor
-from .apply import as_tensor, copied, run_map
+from .apply import as_tensor, copied, run_map, together
 from .arithmetic import div, mul
 from .table import SHAPES, op, unary
 
@@ -27,6 +27,11 @@ def as_float(x) -> Tensor:
     """`x` as a tensor of a float dtype: integers and bools become float32."""
     x = as_tensor(x)
     return x if x.dtype.kind == "f" else copied(x, float_dtype(x.dtype))
+
+
+def as_floats(*values) -> tuple[Tensor, ...]:
+    """`as_float` of each, on one backend."""
+    return tuple(as_float(t) for t in together(*values))
 
 
 def with_cotangent(low: float, high: float, apart: tuple[float, ...] = ()):
@@ -98,7 +103,7 @@ def sqrt_grad(out, dout) -> Tensor:
     Backward, with the cotangent :math:`g`: :math:`-g\,dx / out` for `out`, :math:`g / (2\,out)` for `dout`.
     Saves both operands.
     """
-    out, dout = as_float(out), as_float(dout)
+    out, dout = as_floats(out, dout)
 
     def backward(g):
         part = sqrt_grad(out, g)
@@ -139,7 +144,7 @@ def square_grad(x, dout) -> Tensor:
 
     Backward, with the cotangent :math:`g`: :math:`2\,dout\,g` for `x`, :math:`2 x\,g` for `dout`. Saves both.
     """
-    x, dout = as_float(x), as_float(dout)
+    x, dout = as_floats(x, dout)
 
     def backward(g):
         return square_grad(dout, g), square_grad(x, g)
@@ -185,7 +190,7 @@ def abs_grad(x, dout) -> Tensor:
 
     Backward, with the cotangent :math:`g`: :math:`\operatorname{sign}(x)\,g` for `dout`. Saves `x`.
     """
-    x, dout = as_float(x), as_float(dout)
+    x, dout = as_floats(x, dout)
 
     def backward(g):
         return None, abs_grad(x, g)

@@ -21,7 +21,7 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, copied, pair, run_map
 from .arithmetic import add, mul, scale, sub
-from .pointwise import as_float, log, sqrt, square
+from .pointwise import as_float, as_floats, log, sqrt, square
 from .reduction import sum_to
 from .table import PAIRS, SHAPES, binary, op
 
@@ -87,7 +87,7 @@ def pow_grad(x, y, dout) -> Tensor:
     Backward, with the cotangent :math:`g`: :math:`y (y-1) x^{y-2}\,dout\,g` for `x`,
     :math:`x^{y-1} (1 + y \log x)\,dout\,g` for `y`, :math:`y\,x^{y-1} g` for `dout`. Saves all operands.
     """
-    x, y, dout = as_float(x), as_float(y), as_float(dout)
+    x, y, dout = as_floats(x, y, dout)
 
     def backward(g):
         both = mul(g, dout)
@@ -104,7 +104,7 @@ def pow_grad_exponent(x, y, dout) -> Tensor:
     Backward, with the cotangent :math:`g`: :math:`x^{y-1} (1 + y \log x)\,dout\,g` for `x`,
     :math:`x^y \log^2(x)\,dout\,g` for `y`, :math:`x^y \log(x)\,g` for `dout`. Saves all operands.
     """
-    x, y, dout = as_float(x), as_float(y), as_float(dout)
+    x, y, dout = as_floats(x, y, dout)
 
     def backward(g):
         both = mul(g, dout)
@@ -119,14 +119,18 @@ def _number_grad_samples(rng: np.random.Generator):
         yield (rng.uniform(0.5, 2, shape), rng.uniform(-2, 2, shape)), {"exponent": exponent}
 
 
-@op(_number_grad_samples, lambda x, dout, exponent: dout * exponent * x ** (exponent - 1), (0, 1))
+def _number_grad_reference(x, dout, exponent):
+    return dout * exponent * x ** (exponent - 1) if exponent else np.zeros_like(x)
+
+
+@op(_number_grad_samples, _number_grad_reference, (0, 1))
 def pow_number_grad(x, dout, exponent: float) -> Tensor:
     r"""Gradient of `pow` with a number :math:`n` as exponent, :math:`dx = n\,x^{n-1}\,dout`.
 
     Backward, with the cotangent :math:`g`: :math:`n (n-1) x^{n-2}\,dout\,g` for `x`, :math:`n\,x^{n-1} g` for
     `dout`. Saves both operands.
     """
-    x, dout = as_float(x), as_float(dout)
+    x, dout = as_floats(x, dout)
     number = float(exponent)
 
     def backward(g):

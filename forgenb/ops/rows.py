@@ -55,7 +55,7 @@ def take(x, ids, axis: int = 0) -> Tensor:
     ShapeError
         If `x` has no such axis.
     """
-    x = as_tensor(x)
+    x = as_tensor(x, ids)
     if not -x.ndim <= axis < x.ndim:
         raise ShapeError(f"take got axis={axis} for shape {x.shape}, which has {x.ndim} dimensions")
     axis %= x.ndim

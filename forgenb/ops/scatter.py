@@ -155,7 +155,7 @@ def scatter_add(ids, src, rows: int) -> Tensor:
     ShapeError
         If the shapes do not fit.
     """
-    src = as_tensor(src)
+    src = as_tensor(src, ids)
     ids = _check_scatter("scatter_add", ids, src, rows)
     tail = src.shape[ids.ndim :]
     cols = count(tail)

@@ -11,16 +11,16 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp
-from ..kernel.primitives import accumulate, infinity, lane_max, lane_sum, lanes, maxnum, put, real, select
+from ..kernel.primitives import accumulate, infinity, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real, select
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, count, empty
-from .apply import as_tensor, copied, run_rows, widened
+from .apply import as_tensor, copied, run_rows, together, widened
 from .table import op
 
 
 @row_kernel("x[rows,n] -> out[rows,n]; queries:int off:int")
 def softmax_kernel(row, x, out, queries, off):
-    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes its row NaN.
+    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes what is visible NaN.
 
     The visible part is filled up with -inf to a stretch of 64, so that every loop's length suits vectors.
     """
@@ -33,6 +33,7 @@ def softmax_kernel(row, x, out, queries, off):
     x_tail, tail = x[row, whole:wide], out[row, whole:wide]
     for j in lanes(wide - whole):
         put(tail, j, select(j < seen - whole, x_tail[j], -infinity()))
+    lane_barrier()
     m = -infinity()
     for j in lanes(wide):
         m = maxnum(m, out[row, j])
@@ -44,7 +45,7 @@ def softmax_kernel(row, x, out, queries, off):
         s = accumulate(s, e)
     scale = 1.0 / lane_sum(s)
     for j in lanes(wide):
-        put(out, (row, j), out[row, j] * scale)
+        put(out, (row, j), select(j < seen, out[row, j] * scale, 0.0))
     unseen = out[row, wide:n]
     for j in lanes(n - wide):
         put(unseen, j, real(0))
@@ -62,6 +63,7 @@ def softmax_grad_kernel(row, y, dout, dx, queries, off):
     s = lane_sum(s)
     for j in lanes(wide):
         put(dx, (row, j), y[row, j] * (dout[row, j] - s))
+    lane_barrier()
     unseen = dx[row, seen:n]
     for j in lanes(n - seen):
         put(unseen, j, real(0))
@@ -72,15 +74,20 @@ def _samples(rng: np.random.Generator):
         yield (rng.uniform(-2, 2, shape),), {}
     yield (rng.uniform(-2, 2, (5, 5)),), {"causal": True}
     yield (rng.uniform(-2, 2, (2, 2, 4)),), {"causal": True, "off": 2}
+    yield (rng.uniform(-2, 2, (2, 70)),), {"causal": True}
+
+
+def _visible(shape, off):
+    queries = shape[-2] if len(shape) > 1 else 1
+    return np.arange(shape[-1]) <= np.arange(queries)[:, None] + off
 
 
 def softmax_reference(x, causal=False, off=0):
-    """Softmax by NumPy."""
-    if causal:
-        queries = x.shape[-2] if x.ndim > 1 else 1
-        x = np.where(np.arange(x.shape[-1]) <= np.arange(queries)[:, None] + off, x, -np.inf)
+    """Softmax by NumPy; masked places are exact zeros."""
+    seen = _visible(x.shape, off) if causal else True
+    x = np.where(seen, x, -np.inf)
     e = np.exp(x - x.max(-1, keepdims=True, initial=-np.inf))
-    return e / e.sum(-1, keepdims=True)
+    return np.where(seen, e / e.sum(-1, keepdims=True), 0.0)
 
 
 def _rows(name: str, x: Tensor, causal: bool, off: int) -> tuple[int, int, int]:
@@ -127,7 +134,13 @@ def _grad_samples(rng: np.random.Generator):
         yield (softmax_reference(x, **keywords), rng.uniform(-2, 2, x.shape)), keywords
 
 
-@op(_grad_samples, lambda y, dout, **_: y * (dout - (y * dout).sum(-1, keepdims=True)), ())
+def softmax_grad_reference(y, dout, causal=False, off=0):
+    """Gradient of softmax by NumPy; masked places get an exact 0."""
+    dx = y * (dout - (y * dout).sum(-1, keepdims=True))
+    return np.where(_visible(y.shape, off), dx, 0.0) if causal else dx
+
+
+@op(_grad_samples, softmax_grad_reference, ())
 def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     r"""Gradient of `softmax` from its output y: :math:`dx = y\,(dout - \sum_k y_k\,dout_k)`.
 
@@ -136,6 +149,7 @@ def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
+    y, dout = together(y, dout)
     refuse_tracked("softmax_grad", (y, dout))
     rows, n, queries = _rows("softmax_grad", y, causal, off)
     y, dout, dtype = widened(y), widened(dout), y.dtype

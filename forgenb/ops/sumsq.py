@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import DTypeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
 from ..tape import record
@@ -38,8 +39,15 @@ def sumsq(x) -> Tensor:
     r"""Sum of squares of all elements, :math:`out = \sum x^2`, without dimensions.
 
     Backward: :math:`dx = 2 x\,dout`. Saves x.
+
+    Raises
+    ------
+    DTypeError
+        If x is not a float.
     """
     x = as_tensor(x)
+    if x.dtype.kind != "f":
+        raise DTypeError(f"sumsq got dtype {x.dtype.name}: convert to a float dtype with astype")
     source = widened(x.detach())
     parts = empty((max(1, -(-x.size // BLOCK)),), source.dtype, x.backend)
     square_sums(source, parts)

@@ -1,6 +1,7 @@
 """The op table: one row per op, from which tests, the conformance suite and the docs are generated.
 
-A row sits under its op. It says how to sample inputs, what NumPy computes, and how close is close.
+A row sits under its op. It says how to sample inputs and what NumPy computes; `forgenb.testing.bounds` says how close
+is close.
 
 Imports NumPy; it names no op, and a row is entered by the op's own file.
 """
@@ -8,12 +9,9 @@ Imports NumPy; it names no op, and a row is entered by the op's own file.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-
-TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
-"""Relative tolerances of a forward against its reference in float64; a row may carry tighter or reasoned ones."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,6 @@ class Op:
     samples: Callable
     reference: Callable
     differentiable: tuple[int, ...] = (0,)
-    tolerance: dict[str, float] = field(default_factory=lambda: TOLERANCE)
     gradient_tolerance: float = 1e-6
     outputs: int = 1
     in_place: bool = False

@@ -78,7 +78,7 @@ def test_nothing_is_wrong_with_a_good_machine():
         ({"threads": 1, "cpu": {"cores": 1}}, "one core only", "taskset"),
         ({"environment": {"NUMBA_DISABLE_JIT": "1"}}, "nothing is compiled", "unset it"),
         (
-            {"backends": [{"name": "b", "distribution": "d", "version": "1", "state": "broken: old"}]},
+            {"backends": [{"name": "b", "distribution": "d", "version": "1", "state": "broken", "reason": "old"}]},
             "The backend 'b' is broken: old",
             "update or uninstall d",
         ),
@@ -112,4 +112,4 @@ def test_a_backend_that_cannot_be_used_is_a_problem(monkeypatch):
     monkeypatch.setenv("FORGENB_BACKEND", "cup")
     found = diagnose()
     assert found["threads"] is None
-    assert "there is no backend 'cup'" in found["problems"][0]["problem"]
+    assert "FORGENB_BACKEND='cup' names no backend" in found["problems"][0]["problem"]

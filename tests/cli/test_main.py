@@ -14,7 +14,7 @@ def test_help_and_version(forgenb):
     done = forgenb("--help")
     assert done.code == 0
     for command in COMMANDS:
-        name = command.__name__.rpartition(".")[2]
+        name = command.__name__.rpartition(".")[2].replace("_", "-")
         assert name in done.out
         assert forgenb(name, "--help").code == 0
 

@@ -139,3 +139,12 @@ class TestCache:
         src = fnb.tensor(np.ones((1, 1, 1)), requires_grad=True)
         with pytest.raises(TapeError, match="kv_append"):
             ops.kv_append(fnb.tensor(np.zeros((1, 2, 1))), src, 0)
+
+
+def test_a_copied_column_keeps_what_is_added_to_it():
+    """A slice copy followed by += loses the addition in compiled parallel loops elsewhere (numba/numba#5942)."""
+    x = fnb.tensor(np.zeros((10, 2)))
+    x[:, 0] = fnb.tensor(np.arange(10.0))
+    x[:, 1] = x[:, 0]
+    x[:, 1] = x[:, 1] + 1.0
+    assert x.numpy()[:, 1].tolist() == list(range(1, 11))

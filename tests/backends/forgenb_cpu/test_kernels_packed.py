@@ -1,5 +1,7 @@
 """Every kernel's hot loop is packed: a look at the code that the compiler made, never at a cached copy."""
 
+import re
+
 import pytest
 from forgenb_cpu.compile import compile_kernel
 from forgenb_cpu.templates import operand_types
@@ -15,6 +17,9 @@ NOT_ARITHMETIC = {
 KERNELS = {name: kernel for name, kernel in all_kernels().items() if name not in NOT_ARITHMETIC}
 
 
+FAST_MATH = re.compile(r"\bf(?:add|sub|mul|div|cmp|neg)\b[^\n]*?\b(?:nnan|ninf|nsz|arcp|contract|afn|fast)\b")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def empty_store(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
@@ -28,5 +33,6 @@ def test_hot_loop_is_packed(name):
     kernel = KERNELS[name]
     storage = tuple(operand_types(kernel, "float32")) if kernel.form == "map" else ()
     launcher = compile_kernel(kernel, "float32", storage)
+    assert not FAST_MATH.search(launcher.handle._library.get_llvm_str()), "a flag that hides NaN or changes rounding"
     packed, scalar = packed_and_scalar(launcher.handle._library.get_asm_str())
     assert packed > scalar or packed == scalar == 0, f"{packed} packed and {scalar} scalar in the hottest loop"

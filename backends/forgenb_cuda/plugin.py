@@ -1,0 +1,119 @@
+"""The CUDA backend: what `forgenb.backend` asks of a plug-in, on a GPU or on a machine that stands in for one."""
+
+from __future__ import annotations
+
+import inspect
+import struct
+
+import numpy as np
+
+from forgenb.kernel import row_block
+
+from .program import GEMM_BLOCK, Plan, gemm_plan, map_plan, row_plan
+from .templates import operand_types
+
+
+class Launcher:
+    """A kernel for one float type and storage: built for each number of dimensions when it first occurs."""
+
+    def __init__(self, machine, kernel, real: str, storage: tuple[str, ...]):
+        self.machine, self.kernel, self.real, self.storage = machine, kernel, real, storage
+        self.programs: dict[int, object] = {}
+
+    def program(self, block: bytes):
+        """The built launcher for the dimensions that an argument block has."""
+        ndim = struct.unpack_from("=q", block, 8 * len(self.kernel.scalars))[0] if self.kernel.form == "map" else 0
+        found = self.programs.get(ndim)
+        if found is None:
+            found = self.programs[ndim] = self.machine.build(self.plan(ndim))
+        return found
+
+    def plan(self, ndim: int) -> Plan:
+        """What to build."""
+        if self.kernel.form == "map":
+            return map_plan(self.kernel, self.real, self.storage, ndim)
+        return row_plan(self.kernel, self.real)
+
+
+class CudaBackend:
+    """Kernels on a GPU. See `forgenb.backend.Backend` for what each method promises."""
+
+    name = "cuda"
+    host = False
+    threads = 1
+
+    def __init__(self, machine):
+        self.machine = machine
+        self._launchers: list[Launcher] = []
+        self._products: dict[str, object] = {}
+
+    def allocate(self, nbytes: int):
+        return self.machine.allocate(max(nbytes, 1))
+
+    def upload(self, memory, array: np.ndarray) -> None:
+        if array.size:
+            self.machine.upload(memory.address, np.ascontiguousarray(array))
+
+    def view(self, memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
+        """A copy: the span of memory that the elements lie in is read, and the elements picked from it here."""
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        reaches = [(extent - 1) * step for extent, step in zip(shape, strides, strict=True)]
+        first = sum(reach for reach in reaches if reach < 0)
+        span = sum(abs(reach) for reach in reaches) + 1
+        raw = self.machine.download(memory.address + (offset + first) * dtype.itemsize, span * dtype.itemsize)
+        steps = tuple(step * dtype.itemsize for step in strides)
+        return np.ndarray(shape, dtype, raw, -first * dtype.itemsize, steps).copy()
+
+    def compile(self, kernel, real: str, storage: tuple[str, ...]) -> Launcher:
+        launcher = Launcher(self.machine, kernel, real, storage)
+        self._launchers.append(launcher)
+        return launcher
+
+    def compiled(self) -> list:
+        built = [program for launcher in self._launchers for program in launcher.programs.values()]
+        return built + list(self._products.values())
+
+    def source(self, kernel, real: str) -> str:
+        storage = tuple(operand_types(kernel, real))
+        plan = map_plan(kernel, real, storage, 2) if kernel.form == "map" else row_plan(kernel, real)
+        return f"{inspect.getsource(kernel.body)}\n{plan.text}"
+
+    def launch(self, launcher: Launcher, extent: int, chunk: int, block: bytes) -> None:
+        kernel, machine = launcher.kernel, self.machine
+        shape = machine.map_shape(extent) if kernel.form == "map" else machine.row_shape(extent, longest(kernel, block))
+        machine.run(launcher.program(block), *shape, extent, block)
+
+    def gemm(self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple):
+        m, n, k = shape
+        outer, inner = batch
+        tile = self.machine.tile
+        tiles = outer * inner * -(-m // tile) * -(-n // tile)
+        if not tiles:
+            return
+        if real not in self._products:
+            self._products[real] = self.machine.build(gemm_plan(real, tile))
+        leading, strides = steps
+        block = GEMM_BLOCK.pack(m, n, k, *places, *scales, *leading, *flags, inner, *strides)
+        self.machine.run(self._products[real], min(tiles, 1 << 20), (tile * tile, 1), tiles, block)
+
+    def synchronize(self) -> None:
+        self.machine.synchronize()
+
+    def memory(self) -> dict[str, int]:
+        """Bytes that the pool holds and nobody uses."""
+        return {"cached": getattr(self.machine, "cached_bytes", int)()}
+
+    def release_cached(self) -> None:
+        """Give unused blocks back."""
+        getattr(self.machine, "release_cached", int)()
+
+    def report(self) -> dict[str, object]:
+        """What stands behind the backend."""
+        return self.machine.report()
+
+
+def longest(kernel, block: bytes) -> int:
+    """The longest innermost dimension of a row kernel's operands, from its argument block."""
+    sizes = dict(zip(kernel.symbols, row_block(kernel).unpack(block), strict=False))
+    return max((sizes[o.dims[-1]] for o in kernel.operands if len(o.dims) > 1), default=1)
