@@ -1,9 +1,13 @@
-"""tinygrad on the CPU: the whole step under its JIT, which captures it in the first calls."""
+"""tinygrad on the CPU, for which it needs clang: the whole step under its JIT, which captures it in the first calls."""
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
-from tinygrad import Tensor, TinyJit, nn
+
+os.environ.setdefault("DEV", "CPU")
+from tinygrad import Tensor, TinyJit, nn  # noqa: E402 - it reads the environment when it is imported
 
 from .specs import MLP, Spec, Step, Unsupported
 
@@ -26,8 +30,7 @@ def build(contender: str, spec: Spec, arrays: dict[str, np.ndarray], threads: in
         z = x @ p[-2] + p[-1]
         loss = z.binary_crossentropy_logits(y) if spec.binary else z.sparse_categorical_crossentropy(y)
         loss.backward()
-        optimizer.step()
-        return loss.realize()
+        return loss.realize(*optimizer.schedule_step())  # before the parameters are new, not after
 
     x, y = (np.split(arrays[name], spec.batches) for name in ("x", "y"))
     batches = [(Tensor(a).realize(), Tensor(b if spec.binary else b.astype(np.int32)).realize()) for a, b in zip(x, y)]
