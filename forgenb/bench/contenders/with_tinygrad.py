@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 os.environ.setdefault("DEV", "CPU")
-from tinygrad import Tensor, TinyJit, nn  # noqa: E402 - it reads the environment when it is imported
+from tinygrad import Tensor, TinyJit, nn
 
 from .specs import MLP, Spec, Step, Unsupported
 
