@@ -1,0 +1,121 @@
+"""forgenb itself: op by op, and a whole step as one routine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import forgenb as fnb
+from forgenb import models, optim
+from forgenb.ops.activations import relu, tanh
+from forgenb.ops.comparison import maximum
+from forgenb.ops.loss import cross_entropy
+from forgenb.ops.matmul import matmul
+from forgenb.ops.pointwise import abs_, exp, log
+from forgenb.ops.reduction import mean
+from forgenb.routine import compile
+
+from .specs import MLP, Spec, Step, Transformer, Unsupported
+
+PACKAGES = ("forgenb", "numba", "numpy", "scipy")
+
+
+def build(contender: str, spec: Spec, arrays: dict[str, np.ndarray], threads: int) -> Step:
+    """A workload's step; `threads` was given to the process in ``FORGENB_THREADS``."""
+    routine = contender == "forgenb-routine"
+    if isinstance(spec, MLP):
+        return _mlp(spec, arrays, routine)
+    if isinstance(spec, Transformer):
+        return _transformer(spec, arrays, routine)
+    if routine:
+        raise Unsupported("the chain measures what one op costs by itself")
+    return _chain(spec.repeats, arrays)
+
+
+def _update(loss: Callable, optimizer: optim.Optimizer) -> Callable:
+    """Forward, backward and the optimiser's step."""
+
+    def step(*batch):
+        optimizer.zero_grad()
+        value = loss(*batch)
+        value.backward()
+        optimizer.step()
+        return value
+
+    return step
+
+
+def binary_cross_entropy(z: fnb.Tensor, y: fnb.Tensor) -> fnb.Tensor:
+    """Mean of :math:`max(z, 0) - zy + log(1 + e^{-|z|})`."""
+    return mean(maximum(z, 0.0) - z * y + log(1.0 + exp(-abs_(z))))
+
+
+def _mlp(spec: MLP, arrays: dict[str, np.ndarray], routine: bool) -> Step:
+    layers = len(spec.sizes) - 1
+    parameters = [
+        (f"{i}.{part}", fnb.Parameter(fnb.tensor(arrays[f"{i}.{part}"])))
+        for i in range(layers)
+        for part in ("weight", "bias")
+    ]
+    weights, biases = [p for _, p in parameters[::2]], [p for _, p in parameters[1::2]]
+    optimizer = optim.SGD(parameters, lr=spec.lr, momentum=spec.momentum)
+    activation = {"tanh": tanh, "relu": relu}[spec.activation]
+    distance = binary_cross_entropy if spec.binary else cross_entropy
+
+    def loss(x, y):
+        for w, b in zip(weights[:-1], biases[:-1]):
+            x = activation(matmul(x, w, b))
+        return distance(matmul(x, weights[-1], biases[-1]), y)
+
+    x, y = (np.split(arrays[name], spec.batches) for name in ("x", "y"))
+    return Step(_cycled(_update(loss, optimizer), list(zip(x, y)), routine))
+
+
+def _cycled(step: Callable, batches: list[tuple[np.ndarray, ...]], routine: bool) -> Callable:
+    """`step` on one batch after the other; where there is one only, it stays in its place in a routine, too."""
+    tensors = [tuple(fnb.tensor(array) for array in batch) for batch in batches]
+    if len(tensors) == 1:
+        (batch,) = tensors
+        only = lambda: step(*batch)  # noqa: E731
+        return compile(only) if routine else only
+    run = compile(step) if routine else step
+    done = iter(range(2**62))
+    return lambda: run(*tensors[next(done) % len(tensors)])
+
+
+def _transformer(spec: Transformer, arrays: dict[str, np.ndarray], routine: bool) -> Step:
+    model = models.GPT(models.GPTConfig(spec.vocab, spec.context, spec.layers, spec.heads, spec.width))
+    model.load_state_dict({name: value for name, value in arrays.items() if name not in ("x", "y")})
+    batch: Any = (arrays["x"], arrays["y"])
+    if not spec.training:
+        model.eval()
+
+        def forward(ids, targets):
+            with fnb.no_grad():
+                return model.loss(ids, targets)
+
+        return Step(_cycled(forward, [batch], routine))
+    for parameter in model.parameters():
+        parameter.decay = True
+    optimizer = optim.AdamW(
+        model.named_parameters(), lr=spec.lr, betas=spec.betas, eps=spec.eps, weight_decay=spec.decay
+    )
+    return Step(_cycled(_update(model.loss, optimizer), [batch], routine))
+
+
+def _chain(repeats: int, arrays: dict[str, np.ndarray]) -> Step:
+    x = fnb.tensor(arrays["x"])
+    w, b = (fnb.tensor(arrays[name], requires_grad=True) for name in ("weight", "bias"))
+
+    def run():
+        w.grad = b.grad = None
+        h = x
+        for _ in range(repeats):
+            h = tanh(h * w + b) - x
+        loss = mean(h)
+        loss.backward()
+        return loss
+
+    return Step(run, lambda: float(np.sum(w.grad.numpy(), dtype=np.float64)) if w.grad is not None else 0.0)

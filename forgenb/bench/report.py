@@ -1,0 +1,87 @@
+"""Rows as text: what a terminal's table and a Markdown file show.
+
+Imports `measure` and the specs; it draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .contenders.specs import OWN, SPECS
+from .measure import Row
+
+__all__ = ["COLUMNS", "LEGEND", "cells", "fastest_peer", "machine_line", "markdown"]
+
+COLUMNS = ("contender", "ms", "min to max", "ratio", "loss", "peak MB", "sgemm")
+
+LEGEND = (
+    "ms: median of the turns, each the median of its steps. ratio: over the fastest peer. peak MB: resident memory "
+    "over that after one small step. sgemm: the part of the measured peak at which the step's products run."
+)
+"""What the columns mean."""
+
+
+def fastest_peer(rows: Iterable[Row]) -> Row | None:
+    """The row with the least median among those that are not forgenb's own."""
+    peers = [row for row in rows if row.median_ms is not None and row.contender not in OWN]
+    return min(peers, key=lambda row: row.median_ms or 0.0, default=None)
+
+
+def cells(row: Row, peer: Row | None, limits: Mapping) -> tuple[str, ...]:
+    """The texts of one row under `COLUMNS`; `row` has times."""
+    assert row.median_ms is not None
+    ratio = row.median_ms / peer.median_ms if peer is not None and peer.median_ms else None
+    return (
+        row.contender,
+        _figure(row.median_ms),
+        f"{_figure(row.min_ms)} to {_figure(row.max_ms)}",
+        "-" if ratio is None else f"{ratio:.2f}",
+        "-" if row.loss_first is None else f"{row.loss_first:.3f} to {row.loss_last:.3f}",
+        "-" if row.peak_mb is None else f"{row.peak_mb:,.0f}",
+        _share(row, limits),
+    )
+
+
+def machine_line(limits: Mapping) -> str:
+    """Processor, threads and limits in one sentence."""
+    text = f"{limits['cpu']}, {limits['threads']} of {limits['cores']} cores"
+    if "skipped" in limits:
+        return f"{text}; limits not measured: {limits['skipped']}"
+    return f"{text}; sgemm {limits['sgemm_gflops']:.0f} GFLOP/s, copy {limits['copy_gb_s']:.1f} GB/s"
+
+
+def versions_line(rows: Iterable[Row], limits: Mapping) -> str:
+    """Packages and their versions, each once."""
+    found: dict[str, set[str]] = {}
+    for versions in (limits.get("versions", {}), *(row.versions for row in rows)):
+        for name, version in versions.items():
+            found.setdefault(name, set()).add(version)
+    return ", ".join(f"{name} {' and '.join(sorted(versions))}" for name, versions in found.items())
+
+
+def markdown(rows: Sequence[Row], limits: Mapping) -> str:
+    """One table of all workloads, the machine above it, and below it who did not take part."""
+    names = ("workload", *COLUMNS)
+    lines = [f"{machine_line(limits)}.", "", f"{versions_line(rows, limits)}.", "", LEGEND, ""]
+    lines += [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
+    for row in rows:
+        if row.skipped is None:
+            peer = fastest_peer(other for other in rows if other.workload == row.workload)
+            lines.append(f"| {' | '.join((row.workload, *cells(row, peer, limits)))} |")
+    absent = [f"- {row.workload}, {row.contender}: {row.skipped}" for row in rows if row.skipped is not None]
+    return "\n".join([*lines, *(["", "Not measured:", "", *absent] if absent else [])]) + "\n"
+
+
+def _figure(value: float | None) -> str:
+    """Three digits, or all of those before the point."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _share(row: Row, limits: Mapping) -> str:
+    """The part of the peak at which the products of a step would run, had it nothing else to do."""
+    flop = SPECS[row.workload].flop if row.workload in SPECS else 0
+    if not flop or not row.median_ms or not limits.get("sgemm_gflops"):
+        return "-"
+    return f"{flop / row.median_ms / 1e6 / limits['sgemm_gflops']:.0%}"

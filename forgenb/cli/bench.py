@@ -1,0 +1,186 @@
+"""``forgenb bench``: steps of forgenb beside those of other libraries.
+
+Imports `forgenb.bench` when it runs; what is measured, and how, is decided there.
+"""
+
+import os
+import sys
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forgenb.cli.common import Commands, say, say_json
+from forgenb.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from forgenb.bench import Plan, Row
+
+__all__ = ["add_to"]
+
+COLD = "cold"
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    from forgenb.bench import CONTENDERS, SPECS
+
+    parser = commands.add_parser(
+        "bench",
+        help="compare the speed of training steps with other libraries",
+        description="Time fixed workloads with forgenb and with whichever other libraries are installed. All begin "
+        "with the same values, and only those that give the same losses are timed, in alternating rounds.",
+    )
+    names = (*SPECS, COLD)
+    parser.add_argument("--workloads", nargs="+", choices=names, default=list(names), metavar="W", help=" ".join(names))
+    parser.add_argument(
+        "--contenders",
+        nargs="+",
+        choices=CONTENDERS,
+        default=list(CONTENDERS),
+        metavar="C",
+        help=" ".join(CONTENDERS),
+    )
+    parser.add_argument("--threads", type=_positive, metavar="N", help="of each contender (default all cores)")
+    parser.add_argument("--rounds", type=_positive, default=5, metavar="N", help="turns of each (default 5)")
+    parser.add_argument("--steps", type=_positive, metavar="N", help="timed steps in a turn (default by workload)")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="CONTENDER=PATH",
+        help="the interpreter of a contender that is installed in another environment; may be repeated",
+    )
+    parser.add_argument("--markdown", metavar="FILE", help="write all results into a file as a table")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Measure, and show each workload as soon as it is done."""
+    from forgenb.bench import measure_limits
+
+    plan = _plan(arguments)
+    _check_file(arguments.markdown)
+    show = _Json() if arguments.json else _Tables()
+    with _status() as status:
+        tell = status.update if status is not None else lambda text: None
+        tell("limits of this machine")
+        limits = measure_limits(plan.threads, plan.pythons.get("forgenb-eager"))
+        show.limits(limits)
+        rows: list[Row] = []
+        for found in _results(plan, tell):
+            rows += show.rows(found)
+    if arguments.markdown is not None:
+        from forgenb.bench import markdown
+
+        Path(arguments.markdown).write_text(markdown(rows, limits), encoding="utf-8")
+    return 0
+
+
+def _results(plan: "Plan", tell: Callable[[str], None]) -> Iterator[Iterable["Row"]]:
+    from forgenb.bench import compare, compare_cold
+
+    for workload in plan.workloads:
+        yield compare_cold(plan, tell) if workload == COLD else compare(plan, workload, tell)
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ArgumentTypeError(f"it must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def _plan(arguments: Namespace) -> "Plan":
+    from forgenb.bench import Plan, cores
+
+    threads = arguments.threads or cores()
+    if threads > cores():
+        raise ArgumentError(f"--threads {threads} is more than this process has cores, {cores()}: choose fewer.")
+    return Plan(
+        list(dict.fromkeys(arguments.workloads)),
+        list(dict.fromkeys(arguments.contenders)),
+        threads,
+        arguments.rounds,
+        arguments.steps,
+        dict(map(_interpreter, arguments.python)),
+    )
+
+
+def _interpreter(text: str) -> tuple[str, str]:
+    from forgenb.bench import CONTENDERS
+
+    name, _, path = text.partition("=")
+    if name not in CONTENDERS or not path:
+        raise ArgumentError(f"--python needs CONTENDER=PATH with a contender of {', '.join(CONTENDERS)}, got {text!r}.")
+    if not os.access(path, os.X_OK) or os.path.isdir(path):
+        raise ArgumentError(f"--python {text}: there is no interpreter at {path!r}.")
+    return name, path
+
+
+def _check_file(name: str | None) -> None:
+    """Refuse before measuring what could not be written after it."""
+    if name is not None and (os.path.isdir(name) or not os.path.isdir(os.path.dirname(name) or ".")):
+        raise ArgumentError(f"--markdown {name!r} is not a file in a folder that is there.")
+
+
+def _status() -> AbstractContextManager[Any]:
+    """A line that says what is being done, on a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True, markup=False, highlight=False).status("begins")
+
+
+class _Json:
+    """One object for the machine and one for each contender of each workload."""
+
+    def limits(self, limits: dict) -> None:
+        say_json(limits)
+
+    def rows(self, rows: Iterable["Row"]) -> Sequence["Row"]:
+        found = []
+        for row in rows:
+            say_json(row.as_json())
+            found.append(row)
+        return found
+
+
+class _Tables:
+    """A line about the machine and a table for each workload."""
+
+    def limits(self, limits: dict) -> None:
+        from forgenb.bench import LEGEND, machine_line
+
+        self.measured = limits
+        say(machine_line(limits))
+        say(LEGEND)
+
+    def rows(self, rows: Iterable["Row"]) -> Sequence["Row"]:
+        found = list(rows)
+        for workload in dict.fromkeys(row.workload for row in found):
+            self._table(workload, [row for row in found if row.workload == workload])
+        return found
+
+    def _table(self, workload: str, rows: Sequence["Row"]) -> None:
+        from rich import box
+        from rich.console import Console
+        from rich.table import Table
+
+        from forgenb.bench import COLUMNS, cells, fastest_peer
+
+        table = Table(title=workload, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        for name in COLUMNS:
+            table.add_column(name, no_wrap=name == "contender")
+        peer = fastest_peer(rows)
+        for row in rows:
+            if row.skipped is None:
+                table.add_row(*cells(row, peer, self.measured))
+        say("")
+        if table.row_count:
+            Console(markup=False, highlight=False).print(table)
+        for row in rows:
+            if row.skipped is not None:
+                say(f"{workload}: {row.contender} skipped: {row.skipped}")

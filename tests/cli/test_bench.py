@@ -1,0 +1,87 @@
+"""``forgenb bench``."""
+
+import json
+import sys
+
+import pytest
+
+from forgenb import bench
+from forgenb.bench import Row
+
+LIMITS = {"workload": "limits", "contender": "forgenb-eager", "threads": 1, "cpu": "Fast 9", "cores": 2}
+LIMITS |= {"sgemm_gflops": 100.0, "copy_gb_s": 10.0, "versions": {"it": "2"}}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """No measurement: every contender takes 2 ms, the peers are not there, and plans are kept."""
+    plans = []
+
+    def rows(plan, workload):
+        plans.append(plan)
+        for name in plan.contenders:
+            yield Row(workload, name, 1, 2.0, 1.0, 3.0, 0.7, 0.5, 9.0, None if name in bench.OWN else "not here")
+
+    monkeypatch.setattr(bench, "measure_limits", lambda threads, python: LIMITS)
+    monkeypatch.setattr(bench, "compare", lambda plan, workload, tell: rows(plan, workload))
+    monkeypatch.setattr(bench, "compare_cold", lambda plan, tell: rows(plan, "cold-import"))
+    return plans
+
+
+def test_json(forgenb, quick):
+    done = forgenb("bench", "--json", "--workloads", "micro", "cold", "--contenders", "forgenb-routine", "tinygrad")
+    assert done.code == 0
+    limits, *rows = map(json.loads, done.out.splitlines())
+    assert limits == LIMITS
+    assert [(row["workload"], row["contender"]) for row in rows] == [
+        (workload, name) for workload in ("micro", "cold-import") for name in ("forgenb-routine", "tinygrad")
+    ]
+    assert rows[0] == {
+        "workload": "micro",
+        "contender": "forgenb-routine",
+        "threads": 1,
+        "median_ms": 2.0,
+        "min_ms": 1.0,
+        "max_ms": 3.0,
+        "loss_first": 0.7,
+        "loss_last": 0.5,
+        "peak_mb": 9.0,
+    }
+    assert rows[1] == {"workload": "micro", "contender": "tinygrad", "threads": 1, "skipped": "not here"}
+
+
+def test_table_and_markdown(forgenb, quick, tmp_path):
+    done = forgenb("bench", "--workloads", "micro", "--markdown", "found.md")
+    assert done.code == 0
+    assert "Fast 9, 1 of 2 cores; sgemm 100 GFLOP/s" in done.out
+    assert "micro: torch-eager skipped: not here" in done.out
+    assert "forgenb-routine" in done.out
+    assert "| micro | forgenb-eager | 2 |" in (tmp_path / "found.md").read_text()
+
+
+def test_options_are_the_plan(forgenb, quick):
+    options = f"--threads 1 --rounds 2 --steps 3 --python jax-jit={sys.executable} --python autograd={sys.executable}"
+    assert forgenb("bench", "--workloads", "moons", *options.split()).code == 0
+    (plan,) = quick
+    assert (plan.threads, plan.rounds, plan.steps) == (1, 2, 3)
+    assert plan.pythons == {"jax-jit": sys.executable, "autograd": sys.executable}
+    assert list(plan.contenders) == list(bench.CONTENDERS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workloads", "mnist"], "argument --workloads: invalid choice: 'mnist'"),
+        (["--contenders", "numpy"], "argument --contenders: invalid choice: 'numpy'"),
+        (["--rounds", "0"], "argument --rounds: it must be a whole number of at least 1, got '0'"),
+        (["--steps", "x"], "argument --steps: it must be a whole number of at least 1, got 'x'"),
+        (["--threads", "100000"], "--threads 100000 is more than this process has cores"),
+        (["--python", "jax-jit"], "--python needs CONTENDER=PATH"),
+        (["--python", "numpy=python"], "--python needs CONTENDER=PATH with a contender of forgenb-eager"),
+        (["--python", "jax-jit=no/such"], "there is no interpreter at 'no/such'"),
+        (["--markdown", "no/such/file.md"], "--markdown 'no/such/file.md' is not a file in a folder that is there"),
+        (["--markdown", "."], "--markdown '.' is not a file in a folder that is there"),
+    ],
+)
+def test_wrong_arguments(refused, quick, options, message):
+    assert message in refused("bench", *options)
