@@ -14,7 +14,7 @@ def kernels():
     """Every kernel that forgenb declares, by name."""
     found = {}
     for module in pkgutil.walk_packages(forgenb.__path__, "forgenb."):
-        if not module.name.endswith("__main__"):
+        if ".bench" not in module.name and not module.name.endswith("__main__"):
             found |= {v.name: v for v in vars(importlib.import_module(module.name)).values() if isinstance(v, Kernel)}
     return found
 

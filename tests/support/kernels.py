@@ -11,7 +11,7 @@ def all_kernels():
     """Each declared kernel by name, from all modules of the package."""
     found = {}
     for module in pkgutil.walk_packages(forgenb.__path__, "forgenb."):
-        if ".cli" in module.name or "__main__" in module.name:
+        if ".cli" in module.name or ".bench" in module.name or "__main__" in module.name:
             continue
         for value in vars(importlib.import_module(module.name)).values():
             if isinstance(value, Kernel):
