@@ -1,11 +1,13 @@
 """Every line of every kernel body and helper runs on the python backend."""
 
+import numpy as np
 from support.kernels import all_kernels
 from support.lines import Lines, functions_of
 
 import forgenb as fnb
 from forgenb.backend import seam
 from forgenb.ops import TABLE
+from forgenb.ops.copying import filled
 from forgenb.testing.samples import call, cotangent, samples
 
 NAMES = sorted(TABLE)
@@ -55,6 +57,14 @@ def run_product_into():
     assert out.item() == 54.0
 
 
+def run_numbers():
+    """Constants made on a device, and numbers that are known before each run."""
+    x = fnb.tensor([1.0, 2.0])
+    assert filled((2,), 3.0, x.dtype, x.backend).tolist() == [3, 3]
+    step = fnb.compile(lambda x: x * fnb.routine.late(lambda: 2.0))
+    assert step(np.ones(2, "float32")).tolist() == [2, 2]
+
+
 def test_every_line_of_every_body_runs():
     lines = Lines(functions_of(all_kernels().values()))
     assert len(lines.missing) > 300
@@ -65,6 +75,7 @@ def test_every_line_of_every_body_runs():
         run_integers()
         run_optimisers()
         run_product_into()
+        run_numbers()
     missing = sorted(f"{file}:{line} in {name}" for (file, line), name in lines.missing.items())
     assert missing == []
 
