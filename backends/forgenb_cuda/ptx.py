@@ -108,5 +108,5 @@ def _resources(log: str) -> Resources:
 
     spilled = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
     return Resources(
-        number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes smem"), number(r"(\d+) bytes stac[k]")
+        number(r"Used (\d+) registers"), spilled, number(r"(\d+) bytes smem"), number(r"(\d+) bytes stack")
     )
