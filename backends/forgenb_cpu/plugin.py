@@ -25,7 +25,7 @@ from .memory import Memory, cached_bytes, release_cached
 from .pool import Pool
 from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
-from .tiled import tiled_launcher, units
+from .tiled import bands_for, tiled_launcher, units
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
 STORAGE = {"bool": "bool_"}
@@ -119,7 +119,7 @@ class CpuBackend:
                 f"BLAS counts to {LARGEST}"
             )
         if self.blas == "tile":
-            launcher, pieces, cut = tiled_launcher(real), units(outer * inner, m, n, real), (0, 0, 0, 0)
+            launcher, pieces, cut = tiled_launcher(real), units(outer * inner, m, n, real), (*bands_for(m), 0, 0)
         else:
             blocks, width, by_rows = blocks_for(outer * inner, m, n)
             launcher, pieces, cut = (
@@ -133,15 +133,24 @@ class CpuBackend:
         serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
         return launcher, pieces, pieces if serial else max(1, pieces // 16), values, PACK
 
-    def replay(self, rows: list) -> Replay:
-        """A program of launches that one call runs; see `Replay`."""
-        return Replay(rows, self)
+    def row_bands(self, real: str, shape: tuple, batch: tuple) -> int:
+        """Bands of equally many rows that the pieces of a product form, one after the other; 1 where they do not."""
+        m, n, _ = shape
+        if self.blas == "tile":
+            bands, rows = bands_for(m)
+            return bands if bands * rows == m else 1
+        blocks, width, by_rows = blocks_for(batch[0] * batch[1], m, n)
+        return blocks if by_rows and m == blocks * width else 1
 
-    def replay_table(self, table: int, count: int) -> None:
-        """Run a table of launches, on this thread alone where the pool is taken or there is nothing to share."""
+    def replay(self, rows: list, stages: list) -> Replay:
+        """A program of launches that one call runs; see `Replay`."""
+        return Replay(rows, stages, self)
+
+    def replay_tables(self, alone: np.ndarray, staged: np.ndarray) -> None:
+        """Run one of two tables of the same program, that for one thread also where the pool is taken."""
         loop = replay_function()
-        if self._threads < 2 or not self._ready_pool().replay(loop, table, count):
-            loop(0, table, count, 1)
+        if self._threads < 2 or not self._ready_pool().replay(loop, staged.ctypes.data, len(staged)):
+            loop(0, alone.ctypes.data, len(alone), 1)
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""

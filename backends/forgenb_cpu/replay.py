@@ -1,7 +1,8 @@
-"""Replay a linked program in one call: a table of launchers, run in order, each split over the pool where it is large.
+"""Replay a linked program in one call: a table of launchers, run in order, or stage by stage over the pool.
 
-A row of the table is (function, extent, chunk, address of the argument block). Numbers that change from run to run are
-written into the blocks before the call.
+A row of the table is (function, extent, chunk, address of the argument block). A stage that is shared out is a row
+whose function runs tasks: each a stretch of calls (function, begin, end, address). Numbers that change from run to run
+are written into the blocks before the call.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import types as nt
 
+from .blocks import INTRINSICS as LOADS
 from .compile import build
 from .pool import CLAIM, FINISH, LOOPS, OPEN
 
@@ -30,6 +32,18 @@ def launch(job, table, count, threads):
 {FINISH.format(" " * 12)}
 """
 
+TASKS = """\
+def launch(begin, end, args):
+    calls = load(args, 0, int64)
+    for task in range(begin, end):
+        for number in range(load(args, task + 1, int64), load(args, task + 2, int64)):
+            row = calls + number * 32
+            call_launcher(load(row, 0, int64), load(row, 1, int64), load(row, 2, int64), load(row, 3, int64))
+"""
+
+SERIAL = 8000.0
+"""Nanoseconds of work below which a stage stays on one thread."""
+
 
 class Replay:
     """A program that is ready to run.
@@ -38,24 +52,26 @@ class Replay:
     ----------
     rows : list
         (launcher, extent, chunk, values, packer) in order; a value may be a function that gives it.
+    stages : list of Stage
+        What of it may run side by side.
     backend : CpuBackend
         Whose pool runs it.
     """
 
-    def __init__(self, rows: list, backend):
+    def __init__(self, rows: list, stages: list, backend):
         self.backend, self.launchers = backend, [row[0] for row in rows]
         self._late: dict[Callable, tuple[list[int], list[int]]] = {}
         sizes = [packer.size for *_, packer in rows]
         starts = np.cumsum([0, *sizes])
         self._blocks = np.zeros(max(1, int(starts[-1]) // 8), np.int64)
         self._floats = self._blocks.view(np.float64)
-        self._table = np.zeros((max(1, len(rows)), 4), np.int64)
+        self._table = np.zeros((max(1, len(rows)), 4), np.int64)  # one thread runs it as it is
         base = self._blocks.ctypes.data
         for number, (launcher, extent, chunk, values, packer) in enumerate(rows):
             start = int(starts[number])
             self._fill(start, values, packer)
             self._table[number] = launcher.address, extent, chunk, base + start
-        self._count = len(rows)
+        self._staged, self._keep = _staged(self._table, stages)
         self._patches = [(f, np.array(i, np.intp), np.array(d, np.intp)) for f, (i, d) in self._late.items()]
 
     def _fill(self, start: int, values: list, packer) -> None:
@@ -78,11 +94,39 @@ class Replay:
             if len(floats):
                 self._floats[floats] = value
         with self.backend.products_alone():
-            self.backend.replay_table(self._table.ctypes.data, self._count)
+            self.backend.replay_tables(self._table, self._staged)
 
     def source(self) -> str:
         """The text of every launcher in it."""
         return "\n".join(dict.fromkeys(f"# {launcher.name}\n{launcher.text}" for launcher in self.launchers))
+
+
+def _staged(table: np.ndarray, stages: list) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The table that several threads run: launches of cheap stages, and a row for each stage that is shared out."""
+    function, rows, keep = run_tasks().address, [], []
+    for stage in stages:
+        if stage.cost < SERIAL or len(stage.tasks) < 2:
+            numbers = sorted({call[0] for task in stage.tasks for call in task.calls})
+            rows += [(table[n, 0], table[n, 1], table[n, 1], table[n, 3]) for n in numbers]
+            continue
+        calls = [_call(table[n], share, shares) for task in stage.tasks for n, share, shares in task.calls]
+        starts = np.cumsum([0, *(len(task.calls) for task in stage.tasks)])
+        listed = np.array(calls, np.int64)
+        header = np.array([listed.ctypes.data, *starts], np.int64)
+        keep += [listed, header]
+        rows.append((function, len(stage.tasks), 1, header.ctypes.data))
+    return np.array(rows, np.int64).reshape(-1, 4), keep
+
+
+def _call(row: np.ndarray, share: int, shares: int) -> tuple[int, int, int, int]:
+    function, extent, _, address = map(int, row)
+    return function, extent * share // shares, extent * (share + 1) // shares, address
+
+
+@functools.cache
+def run_tasks():
+    """The compiled launcher that runs tasks ``begin .. end`` of a stage."""
+    return build("pool_tasks", TASKS, {}, {**LOADS, **LOOPS})
 
 
 @functools.cache

@@ -16,13 +16,16 @@ from .compile import TYPES, Compiled, build
 from .tile import panel_width, row_counts, tile
 
 DEPTH = 256
-ROWS = 192
+FEWEST, MOST = 32, 192
+"""Rows of a band."""
+BANDS = 8
+"""As many bands there are, where they can be equal and are not too low: each is a share of a batch."""
 
 TEXT = """\
 def launch(begin, end, args):
 {loads}
     panels = (n + {width} - 1) // {width}
-    bands = (m + {rows} - 1) // {rows}
+    bands, rows = blocks, width
     a_row, a_step = (int64(1), lda) if trans_a else (lda, int64(1))
     room = panel_room()
     for unit in range(begin, end):
@@ -31,8 +34,8 @@ def launch(begin, end, args):
         band = rest // panels
         column = (rest - band * panels) * {width}
         columns = min(n - column, {width})
-        first = band * {rows}
-        stop = min(first + {rows}, m)
+        first = band * rows
+        stop = min(first + rows, m)
         outer = matrix // inner
         within = matrix - outer * inner
         a_at = a + {size} * (outer * a_outer + within * a_inner + first * a_row)
@@ -61,10 +64,15 @@ def pack(b, ldb, room, depth, columns):
         target = pointer(room + {size} * i * {width}, {real})
         for j in range(columns):
             target[j] = source[j]
+        for j in range(columns, {width}):
+            target[j] = 0
 
 
 def pack_transposed(b, ldb, room, depth, columns):
     target = pointer(room, {real})
+    for j in range(columns, {width}):
+        for i in range(depth):
+            target[i * {width} + j] = 0
     for j in range(columns):
         source = pointer(b + {size} * j * ldb, {real})
         for i in range(depth):
@@ -83,9 +91,19 @@ def run_tile(depth, a, a_row, a_step, room, out, ldo, left, columns, alpha, bias
 """
 
 
+@functools.cache
+def bands_for(m: int) -> tuple[int, int]:
+    """Bands of rows, and how high each is; the last may be lower."""
+    fewest = -(-m // MOST)
+    for bands in range(max(2 * fewest, min(BANDS, m // FEWEST)), fewest - 1, -1):
+        if m % bands == 0:
+            return bands, m // bands
+    return fewest, MOST
+
+
 def units(batch: int, m: int, n: int, real: str) -> int:
     """How many pieces of work a product has."""
-    return batch * -(-n // panel_width(real)) * -(-m // ROWS)
+    return batch * -(-n // panel_width(real)) * bands_for(m)[0]
 
 
 @functools.cache
@@ -98,7 +116,7 @@ def tiled_launcher(real: str) -> Compiled:
         value = f"load(args, {slot}, {kind})"
         loads.append(f"    {name} = {real}({value})" if kind == "float64" else f"    {name} = {value}")
     large, middle, small = row_counts()
-    text = TEXT.format(loads="\n".join(loads), size=size, width=width, rows=ROWS, depth=DEPTH)
+    text = TEXT.format(loads="\n".join(loads), size=size, width=width, depth=DEPTH)
     helpers = HELPERS.format(size=size, real=real, width=width, large=large, middle=middle, small=small)
     tiles = {"tile_large": tile(large, real), "tile_middle": tile(middle, real), "tile_small": tile(small, real)}
     shared = {**INTRINSICS, **TYPES, **tiles}

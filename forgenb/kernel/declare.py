@@ -8,7 +8,10 @@ A declaration is one line beside the body, in the order of the body's parameters
 Operands may carry a kind (``ids[rows]:int``): ``real`` (the default) is the dtype that the kernel is
 bound to, ``int`` is int64, ``bool`` is bool, ``uint`` is uint32. After ``;`` come host scalars.
 An operand that stands on both sides of the arrow is updated in place. The first symbol of a row
-kernel is its number of rows: the extent that is split over lanes and threads.
+kernel is its number of rows: the extent that is split over lanes and threads. An operand whose first
+dimension is the extent is touched at `row` alone, so that rows may run in any order; one of whose
+dimensions is cut, as in ``parts | x[rows/block,n] -> out[parts,n]; block:int``, is touched in the
+`row`-th stretch of `block` along that dimension.
 
 This module imports the standard library and `forgenb.errors`; it knows no backend and no tensor.
 """
@@ -24,18 +27,19 @@ from typing import Any
 from ..errors import ArgumentError
 
 KINDS = ("real", "int", "bool", "uint")
-_ITEM = re.compile(r"(?P<name>\w+)(?:\[(?P<dims>[\w,]*)\])?(?::(?P<kind>\w+))?$")
+_ITEM = re.compile(r"(?P<name>\w+)(?:\[(?P<dims>[\w,/]*)\])?(?::(?P<kind>\w+))?$")
 
 
 @dataclass(frozen=True)
 class Operand:
-    """One array that a kernel reads (`reads`), writes (`writes`), or both."""
+    """One array that a kernel reads (`reads`), writes (`writes`), or both; `cuts` names what cuts each dimension."""
 
     name: str
     dims: tuple[str, ...]
     kind: str
     reads: bool
     writes: bool
+    cuts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,13 @@ _BACKENDS: list[Callable] = []
 """How `Kernel.source` finds a backend by name; `forgenb.backend` puts its function here."""
 
 
-def _parse(text: str) -> tuple[str, tuple[str, ...], str]:
+def _parse(text: str) -> tuple[str, tuple[str, ...], str, tuple[str, ...]]:
     match = _ITEM.match(text)
     if match is None or (match["kind"] or "real") not in KINDS:
         raise ArgumentError(f"kernel declaration: {text!r} is not name[dims]:kind with a kind of {KINDS}")
-    dims = tuple(d for d in (match["dims"] or "").split(",") if d)
-    return match["name"], dims, match["kind"] or "real"
+    parts = [d.partition("/") for d in (match["dims"] or "").split(",") if d]
+    dims, cuts = tuple(name for name, _, _ in parts), tuple(cut for _, _, cut in parts)
+    return match["name"], dims, match["kind"] or "real", cuts
 
 
 def _declare(body: Any, form: str, text: str) -> Kernel:
@@ -96,10 +101,10 @@ def _declare(body: Any, form: str, text: str) -> Kernel:
     inputs = {item[0]: item for item in map(_parse, before.split())}
     outputs = {item[0]: item for item in map(_parse, after.split())}
     operands = tuple(
-        Operand(name, dims, kind, name in inputs, name in outputs)
-        for name, dims, kind in {**inputs, **{n: o for n, o in outputs.items() if n not in inputs}}.values()
+        Operand(name, dims, kind, name in inputs, name in outputs, cuts)
+        for name, dims, kind, cuts in {**inputs, **{n: o for n, o in outputs.items() if n not in inputs}}.values()
     )
-    scalars = tuple(Scalar(name, kind) for name, _, kind in map(_parse, scalar_text.split()))
+    scalars = tuple(Scalar(name, kind) for name, _, kind, _ in map(_parse, scalar_text.split()))
     first = (extent.strip(),) if bar else ()
     symbols = tuple(dict.fromkeys((*first, *(d for operand in operands for d in operand.dims))))
     named = body.__code__.co_varnames[: body.__code__.co_argcount]
@@ -110,6 +115,9 @@ def _declare(body: Any, form: str, text: str) -> Kernel:
 
 def _check_parameters(kernel: Kernel, named: tuple[str, ...]) -> None:
     scalars = tuple(s.name for s in kernel.scalars)
+    cuts = {cut for operand in kernel.operands for cut in operand.cuts if cut}
+    if not cuts <= set(scalars):
+        raise ArgumentError(f"kernel {kernel.name}: {', '.join(sorted(cuts))} cuts a dimension but is no scalar")
     if kernel.form == "row":
         wanted = ("row", *(o.name for o in kernel.operands), *scalars)
     else:

@@ -23,7 +23,7 @@ from .reduction import BLOCK, ROWS, as_middle, normalized_axes, reduced_shape, s
 from .table import op
 
 
-@row_kernel("parts | x[rows,n] -> out[parts]; blocks:int block:int smallest:int")
+@row_kernel("parts | x[rows,n/block] -> out[parts]; blocks:int block:int smallest:int")
 def extreme_row_kernel(row, x, out, blocks, block, smallest):
     """Largest or smallest float of one block of one row."""
     line = row // blocks
@@ -41,7 +41,7 @@ def extreme_row_kernel(row, x, out, blocks, block, smallest):
     put(out, row, m)
 
 
-@row_kernel("parts | x[outer,n,inner] -> out[parts,inner]; blocks:int block:int smallest:int")
+@row_kernel("parts | x[outer,n/block,inner] -> out[parts,inner]; blocks:int block:int smallest:int")
 def extreme_column_kernel(row, x, out, blocks, block, smallest):
     """Largest or smallest float of each column in one block of rows."""
     group = row // blocks
@@ -57,7 +57,7 @@ def extreme_column_kernel(row, x, out, blocks, block, smallest):
                 put(out, (row, j), maximum(out[row, j], x[group, i, j]))
 
 
-@row_kernel("parts | x[outer,n,inner]:int -> out[parts,inner]:int; blocks:int block:int smallest:int")
+@row_kernel("parts | x[outer,n/block,inner]:int -> out[parts,inner]:int; blocks:int block:int smallest:int")
 def extreme_whole_kernel(row, x, out, blocks, block, smallest):
     """Largest or smallest integer of each column in one block of rows."""
     group = row // blocks

@@ -25,7 +25,7 @@ BLOCK = 1024
 ROWS = 64
 
 
-@row_kernel("parts | x[rows,n] -> out[parts]; blocks:int block:int")
+@row_kernel("parts | x[rows,n/block] -> out[parts]; blocks:int block:int")
 def sum_row_kernel(row, x, out, blocks, block):
     """Sum of one block of one row."""
     line = row // blocks
@@ -37,7 +37,7 @@ def sum_row_kernel(row, x, out, blocks, block):
     put(out, row, lane_sum(s))
 
 
-@row_kernel("parts | x[outer,n,inner] -> out[parts,inner]; blocks:int block:int")
+@row_kernel("parts | x[outer,n/block,inner] -> out[parts,inner]; blocks:int block:int")
 def sum_column_kernel(row, x, out, blocks, block):
     """Column sums of one block of rows."""
     group = row // blocks

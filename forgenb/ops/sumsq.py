@@ -18,7 +18,7 @@ from .reduction import BLOCK, sum_middle
 from .table import op, unary
 
 
-@row_kernel("parts | x[n] -> out[parts]; block:int")
+@row_kernel("parts | x[n/block] -> out[parts]; block:int")
 def sum_squares_kernel(row, x, out, block):
     """Sum of squares of one block."""
     piece = x[row * block : min(row * block + block, x.shape[0])]

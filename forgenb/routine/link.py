@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ..backend import seam
+from .footprint import Footprint, footprint
 from .late import Late, value_of
+from .stages import Work, stages
 from .statements import Launch, Place, Product
+
+GRAIN = 1500.0
+"""Nanoseconds of work that a task has at least; handing one over takes a tenth of that."""
 
 
 def link(statements: list[Launch | Product], backend):
@@ -12,18 +19,30 @@ def link(statements: list[Launch | Product], backend):
     replay = getattr(backend, "replay", None)
     if replay is None:
         return PlainRunner(statements, backend)
-    rows = []
+    rows, prints, work = [], [], []
     for statement in statements:
         if isinstance(statement, Product):
             places = tuple(map(_number, statement.places))
             scales = tuple(map(_number, statement.scales))
             parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
             rows.append(backend.gemm_launch(statement.real, *parts))
+            bands = backend.row_bands(statement.real, statement.shape, statement.batch)
         else:
             launcher = seam.launcher(backend, statement.kernel, statement.real, statement.storage)
             values = [_number(v) for v in statement.values]
             rows.append((launcher, statement.extent, statement.chunk, values, statement.packer))
-    return replay(rows)
+            bands = 1
+        prints.append(footprint(statement, bands))
+        work.append(Work(_cost(statement, prints[-1]), rows[-1][1]))
+    return replay(rows, stages(prints, work, GRAIN))
+
+
+def _cost(statement: Launch | Product, touched: Footprint) -> float:
+    """Nanoseconds on one thread, roughly: enough to tell what is worth sharing out."""
+    if isinstance(statement, Product):
+        return 100 + prod(statement.shape) * prod(statement.batch) / 40
+    moved = sum(high - low for low, high in (touch.whole for touch in touched.touches))
+    return 60 + moved / 10
 
 
 def _number(value):

@@ -13,6 +13,8 @@ from ..errors import MemoryModeError
 from .statements import Launch, Product
 
 ALIGN = 64
+ROOMY = 1 << 22
+"""Bytes of scratch up to which no value takes another's place: statements then wait for what they read, no more."""
 
 
 @dataclass
@@ -52,7 +54,9 @@ def place(statements: list[Launch | Product], backend, name: str) -> tuple[Plan,
     """Give every planned memory of a program its address; returns the plan and the arena."""
     lives = lifetimes(statements)
     kept = [memory for _, _, memory in lives.values() if memory.keep]
-    offsets, size = _pack([life for life in lives.values() if not life[2].keep])
+    scratch = [life for life in lives.values() if not life[2].keep]
+    roomy = sum(_rounded(memory.nbytes) for _, _, memory in scratch) <= ROOMY
+    offsets, size = _side_by_side(scratch) if roomy else _pack(scratch)
     stored_at, stored = {}, size
     for memory in kept:
         stored_at[id(memory)] = stored
@@ -69,6 +73,15 @@ def place(statements: list[Launch | Product], backend, name: str) -> tuple[Plan,
 
 def _rounded(nbytes: int) -> int:
     return max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
+
+
+def _side_by_side(lives: list[tuple[int, int, PlannedMemory]]) -> tuple[dict[int, int], int]:
+    """Offsets of blocks that share nothing."""
+    offsets, total = {}, 0
+    for _, _, memory in lives:
+        offsets[id(memory)] = total
+        total += _rounded(memory.nbytes)
+    return offsets, total
 
 
 def _pack(lives: list[tuple[int, int, PlannedMemory]]) -> tuple[dict[int, int], int]:
