@@ -75,6 +75,10 @@ class CpuBackend:
         strides = np.empty(array.shape, array.dtype).strides
         self.view(memory, array.dtype, 0, array.shape, tuple(s // array.itemsize for s in strides))[...] = array
 
+    def copy(self, memory: Memory, source, begin: int) -> None:
+        """Fill a block from byte `begin` of another one."""
+        ctypes.memmove(memory.address, source.address + begin, memory.nbytes)
+
     def view(self, memory: Memory, dtype: np.dtype, offset: int, shape: tuple, strides: tuple) -> np.ndarray:
         return np.asarray(_Exposed(memory, dtype, offset, shape, strides))
 
@@ -146,11 +150,11 @@ class CpuBackend:
         """A program of launches that one call runs; see `Replay`."""
         return Replay(rows, stages, self)
 
-    def replay_tables(self, alone: np.ndarray, staged: np.ndarray) -> None:
-        """Run one of two tables of the same program, that for one thread also where the pool is taken."""
+    def replay_tables(self, alone: tuple[int, int], staged: tuple[int, int]) -> None:
+        """Run one of two tables (address, rows) of a program, that for one thread also where the pool is taken."""
         loop = replay_function()
-        if self._threads < 2 or not self._ready_pool().replay(loop, staged.ctypes.data, len(staged)):
-            loop(0, alone.ctypes.data, len(alone), 1)
+        if self._threads < 2 or not self._ready_pool().replay(loop, *staged):
+            loop(0, *alone, 1)
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""

@@ -20,9 +20,9 @@ def constant(real, value):
 
 
 def converted(real, n):
-    """Signature and code of an integer or bool turned into the kernel's dtype."""
-    if not isinstance(n, (nt.Integer, nt.Boolean)):
-        raise TypingError(f"real(n) wants an integer, got {n}")
+    """Signature and code of a number turned into the kernel's dtype."""
+    if not isinstance(n, (nt.Integer, nt.Boolean, nt.Float)):
+        raise TypingError(f"real(n) wants a number, got {n}")
     return real(n), lambda context, builder, signature, args: context.cast(builder, args[0], n, real)
 
 

@@ -17,6 +17,10 @@ SCRATCH = (
     "this tensor is scratch of routine {name!r}: its place is used again by later statements, so it has no value to "
     "read; return it from the step or call retain() on it while recording"
 )
+INLINED = (
+    "this tensor is inlined in a routine: it is computed inside the statement that uses it and never stored; return it "
+    "from the step or call retain() on it while recording"
+)
 NOT_RUN = "this tensor is stored by routine {name!r}, which has not run yet: run it first"
 
 

@@ -101,6 +101,16 @@ def upload(backend, memory, array: np.ndarray) -> None:
         backend.upload(memory, array)
 
 
+def transfer(backend, memory, source, begin: int) -> None:
+    """Fill a block from byte `begin` on of another block of the same backend."""
+    _COUNTS.copies += 1
+    copy = getattr(backend, "copy", None)
+    if copy is not None:
+        copy(memory, source, begin)
+    else:
+        backend.upload(memory, host_view(backend, source, np.dtype("uint8"), begin, (memory.nbytes,), (1,)))
+
+
 def host_view(backend, memory, dtype: np.dtype, offset, shape: tuple, strides: tuple) -> np.ndarray:
     """The elements as a NumPy array, after everything launched has finished."""
     if isinstance(memory, PlannedMemory):

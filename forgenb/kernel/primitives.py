@@ -170,7 +170,7 @@ def isnan(x):
 
 @dtype_primitive
 def real(n):
-    """The integer n in the kernel's dtype."""
+    """The number n in the kernel's dtype."""
     return float(n)
 
 

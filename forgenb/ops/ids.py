@@ -23,7 +23,7 @@ def _whole(name: str, ids: np.ndarray, what: str) -> np.ndarray:
     return ids.astype(INT64, copy=False)
 
 
-def _inside(ids: np.ndarray, size: int) -> bool:
+def inside(ids: np.ndarray, size: int) -> bool:
     """Whether all of int64 `ids` lie in ``[0, size)``: seen as unsigned, a negative one is larger than any size."""
     return ids.size == 0 or int(ids.view(np.uint64).max()) < size
 
@@ -88,7 +88,7 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what), size):
         array = _host(ids)
         found = _whole(name, array, what)
-        if not _inside(found, size):
+        if not inside(found, size):
             wrong = array[(found < 0) | (found >= size)].flat[0]
             raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
     if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous:
@@ -111,10 +111,10 @@ def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.nd
         If one is out of range, naming it and the axis.
     """
     ids = _whole(name, ids, "id")
-    if _inside(ids, size):
+    if inside(ids, size):
         return ids
     wrapped = np.where(ids < 0, ids + size, ids)
-    if not _inside(wrapped, size):
+    if not inside(wrapped, size):
         at = int(np.argmax((wrapped < 0) | (wrapped >= size)))
         raise IndexRangeError(
             f"{name} got id {ids.flat[at]} at position {at}, but axis {axis} has size {size}: ids must lie "

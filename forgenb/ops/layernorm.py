@@ -41,8 +41,10 @@ def layernorm_kernel(row, x, gamma, beta, out, eps):
         put(out, (row, j), fma((x[row, j] - mean) * rstd, gamma[j], beta[j]))
 
 
-@row_kernel("parts | x[rows/block,n] gamma[n] dout[rows/block,n] -> dx[rows/block,n] dgamma[parts,n] dbeta[parts,n];"
-    " eps block:int")
+@row_kernel(
+    "parts | x[rows/block,n] gamma[n] dout[rows/block,n] -> dx[rows/block,n] dgamma[parts,n] dbeta[parts,n];"
+    " eps block:int"
+)
 def layernorm_grad_kernel(row, x, gamma, dout, dx, dgamma, dbeta, eps, block):
     """One block of rows: dx, and this block's part of dgamma and dbeta."""
     n = real(x.shape[1])

@@ -62,7 +62,7 @@ class Compiled:
         self.routine, inputs, outputs = chosen
         values = [a for a in arguments if isinstance(a, (Tensor, np.ndarray))]
         for target, value in zip(inputs, values, strict=True):
-            load_input(target, value.numpy() if isinstance(value, Tensor) else value)
+            load_input(target, value)
         self.routine.run(**indices)
         return outputs
 
@@ -135,9 +135,9 @@ def _names(code: CodeType) -> set[str]:
 
 def _signature(argument) -> tuple:
     if isinstance(argument, Tensor):
-        return argument.shape, argument.dtype.name, argument.backend.name
+        return argument.shape, argument.dtype, argument.backend.name
     if isinstance(argument, np.ndarray):
-        return argument.shape, argument.dtype.name
+        return argument.shape, argument.dtype
     return type(argument), argument
 
 

@@ -35,7 +35,9 @@ class Touch:
         if self.pitch == 0:
             return self.start, self.start + self.length
         each = self.grains // shares
-        return self.start + number * each * self.pitch, self.start + ((number + 1) * each - 1) * self.pitch + self.length
+        return self.start + number * each * self.pitch, self.start + (
+            (number + 1) * each - 1
+        ) * self.pitch + self.length
 
     @property
     def whole(self) -> tuple[int, int]:

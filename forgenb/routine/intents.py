@@ -1,6 +1,6 @@
-"""What users ask of intermediate values (`retain`, `materialize`, `inline`), checked before planning.
+"""What a step returns is stored, whatever else was asked of it.
 
-Imports statements and planned memory; planning itself is `plan`.
+Imports planned memory and tensors; other decisions are kept by `fuse` and `plan`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from ..backend.planned import PlannedMemory
 from ..errors import MemoryModeError
 from ..tensor import Tensor
-from .statements import Launch, Product
 
 
 def check_outputs(outputs: Iterable[Tensor], name: str) -> None:
@@ -30,33 +29,3 @@ def check_outputs(outputs: Iterable[Tensor], name: str) -> None:
                     "one of the two"
                 )
             output.memory.keep = True
-
-
-def check_inline(statements: list[Launch | Product]) -> None:
-    """A value can be inlined where one pointwise statement makes it and one pointwise statement uses it.
-
-    Raises
-    ------
-    MemoryModeError
-        If a value that is to be inlined cannot be, with the reason.
-    """
-    wanted = {id(m): m for s in statements for m in s.writes if "inline" in getattr(m, "decisions", ())}
-    for memory in wanted.values():
-        writers = [s for s in statements if any(m is memory for m in s.writes)]
-        readers = [s for s in statements if any(m is memory for m in s.reads)]
-        reason = _obstacle(memory, writers, readers)
-        if reason:
-            raise MemoryModeError(f"inline() at {memory.decisions['inline']} cannot be done: {reason}")
-
-
-def _obstacle(memory: PlannedMemory, writers: list, readers: list) -> str:
-    if memory.keep:
-        return "the value is stored, since something outside reads it"
-    if len(writers) != 1 or len(readers) != 1:
-        return f"the value is written by {len(writers)} statements and read by {len(readers)}, and each must be one"
-    for statement, what in ((writers[0], "made"), (readers[0], "used")):
-        if not isinstance(statement, Launch) or statement.kernel.form != "map":
-            return f"it is {what} by {statement.name}, which is not pointwise"
-    if writers[0].extent != readers[0].extent:
-        return f"{readers[0].name} uses each element more than once"
-    return ""

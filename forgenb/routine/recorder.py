@@ -15,10 +15,12 @@ import numpy as np
 
 from ..backend import seam
 from ..backend.planned import UNPLANNED, PlannedMemory
+from ..dtypes import INT64
 from ..errors import BackendError, MemoryModeError
 from ..kernel import Kernel
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel, fill_kernel
+from ..ops.ids import inside
 from ..tape import Node
 from ..tensor import Tensor
 from .late import Late
@@ -41,6 +43,7 @@ class Recorder:
         self.frozen: list[tuple[str, Callable[[], object], object]] = []
         self.symbols: dict[Symbol, None] = {}
         self.checked: dict[int, int] = {}
+        self.guarded: dict[tuple, int] = {}
         self.constants: list[tuple[PlannedMemory, np.ndarray, int]] = []
         self.gradients: list[tuple[Any, int]] = []
         self.cleared: set[Any] = set()
@@ -147,7 +150,10 @@ class Recorder:
                     "as an argument of the step"
                 )
         elif isinstance(ids.offset, Late) or any(t.memory is ids.memory for t in self.inputs):
-            self.guards.append(check)
+            key = (id(ids.memory), ids.offset, ids.shape, ids.strides)
+            if self.guarded.get(key, size + 1) > size:
+                self.guarded[key] = size
+                self.guards.append(_on_each_run(ids, check, size))
         else:
             self.guards.append(_if_changed(ids.memory, check))
         return isinstance(ids.offset, Late)
@@ -187,6 +193,14 @@ class Recorder:
             raise BackendError(
                 f"a routine runs on one backend, and this step uses {self.backend.name!r} and {backend.name!r}"
             )
+
+
+def _on_each_run(ids: Tensor, check: Callable[[], object], size: int) -> Callable[[], object]:
+    """`check`, with a short look first where the ids always lie in one place on the host."""
+    if isinstance(ids.offset, Late) or not ids.backend.host or ids.dtype is not INT64:
+        return check
+    array = ids.backend.view(ids.memory, ids.dtype, ids.offset, ids.shape, ids.strides)
+    return lambda: inside(array, size) or check()
 
 
 def _if_changed(memory, check: Callable[[], object]) -> Callable[[], None]:

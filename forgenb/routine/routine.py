@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from ..backend.planned import PlannedMemory
 from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
 from .debug import DEBUG, Profile, Watch
-from .intents import check_inline, check_outputs
+from .fuse import fused
+from .intents import check_outputs
 from .link import PlainRunner, link
 from .plan import Plan, place
 from .program import Program
@@ -63,12 +64,12 @@ class Routine:
         self.bindings = Bindings(_declared(recorder, symbols, name), name)
         self._symbolic = len(self.bindings) > 0
         check_outputs(self._outputs, name)
-        check_inline(recorder.statements)
         self._needs = _from_others(recorder, name)
         self.program = Program(recorder.statements, name, recorder)
         debug = DEBUG.get()
         if debug is not None:
             debug.dump(self, "recorded", str(self.program))
+        recorder.statements = self.program.statements = fused(recorder.statements)
         self._plan, self._arena = place(recorder.statements, recorder.backend, name)
         for memory in recorder.memories:
             if memory.origin is recorder:  # it cannot be captured from any more, and would keep the arena alive
@@ -244,15 +245,11 @@ def _from_others(recorder: Recorder, name: str) -> list[PlannedMemory]:
     return list(found.values())
 
 
-def load_input(target: Tensor, value) -> None:
-    """Copy a new value into the memory of an input.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-        If it does not fit what was recorded.
-    """
+def load_input(target: Tensor, value: Tensor | np.ndarray) -> None:
+    """Copy a new value, of the shape and dtype that were recorded, into the memory of an input."""
+    if isinstance(value, Tensor):
+        if value.backend is target.backend and value.contiguous and isinstance(value.offset, int):
+            seam.transfer(target.backend, target.memory, value.memory, value.offset * value.dtype.itemsize)
+            return
+        value = value.numpy()
     seam.upload(target.backend, target.memory, np.ascontiguousarray(value, target.dtype))
-
-
-Step = Callable[..., object]
