@@ -40,7 +40,8 @@ def composed(first: Kernel, second: Kernel, slot: int, same: tuple[int | None, .
     shared = {other for other in same if other is not None}
     read = [side for side in sides if side[2].reads or (side[0] == 1 and side[1] in shared)]
     names = {(which, n): f"{'xy'[which]}{n}" for which, n, _ in sides}
-    inputs = [names[(0, n) if same[n] is None else (1, same[n])] for n, o in enumerate(first.operands) if o.reads]
+    origin = [(0, n) if other is None else (1, other) for n, other in enumerate(same)]
+    inputs = [names[origin[n]] for n, o in enumerate(first.operands) if o.reads]
     outer, inner = ([f"{letter}{n}" for n in range(len(k.scalars))] for letter, k in (("b", second), ("a", first)))
     value = f"first({', '.join((['index'] if first.indexed else []) + inputs + inner)})"
     value = f"real({value})" if second.operands[slot].kind == "real" else value

@@ -131,6 +131,8 @@ def _of_product(statement: Product, bands: int) -> Footprint:
     touches = []
     for number, place in enumerate(statement.places[:3]):
         (rows, row), (columns, column) = sides[number]
+        dims: tuple[int, ...]
+        steps: tuple[int, ...]
         if alone and number != 1:
             grains = bands
             dims, steps = (bands, rows // bands, columns), (rows // bands * row, row, column)

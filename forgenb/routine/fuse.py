@@ -41,9 +41,13 @@ def fused(statements: list[Launch | Product]) -> list[Launch | Product]:
             if obstacle(memory, writers.get(id(memory), []), readers.get(id(memory), []), found) is not None:
                 continue
             maker = writers[id(memory)][0]
-            waiting += found[maker].reads
-            found[at], found[maker] = _joined(found[maker], found[at], memory), None
-            for read in found[at].reads:
+            both = found[maker], found[at]
+            assert isinstance(both[0], Launch)
+            assert isinstance(both[1], Launch)
+            joined = _joined(both[0], both[1], memory)
+            waiting += both[0].reads
+            found[at], found[maker] = joined, None
+            for read in joined.reads:
                 readers[id(read)] = list(dict.fromkeys(at if r == maker else r for r in readers[id(read)]))
             memory.place(None, None, "inline", INLINED)
             wanted.pop(id(memory), None)

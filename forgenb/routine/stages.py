@@ -83,7 +83,9 @@ def choose_shares(footprints: list[Footprint], work: list[Work], grain: float) -
 
 def _levels(footprints: list[Footprint], split: list[bool], shares: int) -> list[int]:
     """The stage of each statement."""
-    owners, touches, levels = [], [], []
+    owners: list[int] = []
+    touches: list[Touch] = []
+    levels: list[int] = []
     bounds = np.zeros((sum(len(f.touches) for f in footprints), 3), np.int64)
     for number, print_ in enumerate(footprints):
         count, level = len(touches), 0
