@@ -150,10 +150,12 @@ class CpuBackend:
         """A program of launches that one call runs; see `Replay`."""
         return Replay(rows, stages, self)
 
-    def replay_tables(self, alone: tuple[int, int], staged: tuple[int, int]) -> None:
-        """Run one of two tables (address, rows) of a program, that for one thread also where the pool is taken."""
+    def replay_tables(self, alone: tuple[int, int], staged: tuple[int, int], shared: bool) -> None:
+        """Run one of two tables (address, rows) of a program: that for one thread where nothing is to be shared out,
+        or another thread has the pool.
+        """
         loop = replay_function()
-        if self._threads < 2 or not self._ready_pool().replay(loop, *staged):
+        if not shared or self._threads < 2 or not self._ready_pool().replay(loop, *staged):
             loop(0, *alone, 1)
 
     def synchronize(self) -> None:

@@ -73,6 +73,7 @@ class Replay:
             self._table[number] = launcher.address, extent, chunk, base + start
         self._staged, self._keep = _staged(self._table, stages)
         self._places = (self._table.ctypes.data, len(rows)), (self._staged.ctypes.data, len(self._staged))
+        self._shared = bool(self._keep)
         self._patches = [(f, np.array(i, np.intp), np.array(d, np.intp)) for f, (i, d) in self._late.items()]
 
     def _fill(self, start: int, values: list, packer) -> None:
@@ -95,7 +96,7 @@ class Replay:
             if len(floats):
                 self._floats[floats] = value
         with self.backend.products_alone():
-            self.backend.replay_tables(*self._places)
+            self.backend.replay_tables(*self._places, self._shared)
 
     def source(self) -> str:
         """The text of every launcher in it."""

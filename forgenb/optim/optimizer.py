@@ -85,8 +85,9 @@ class Optimizer:
             norm, factor = clipping([grad for _, _, grad in live], clip_norm)
         else:
             factor = full_like(next(iter(self.params.values())).view((), ()), 1)
-        self._make_state([name for name, _, _ in live])
-        on_each_run(lambda: self._advance([name for name, _, _ in live], 1))
+        names = [name for name, _, _ in live]
+        self._make_state(names)
+        on_each_run(lambda: self._advance(names, 1))
         numbers: dict[tuple, tuple] = {}
         factors = {factor.dtype: factor}
         for name, p, grad in live:
@@ -100,7 +101,7 @@ class Optimizer:
             p.changed()
         if norm is None:
             return 0.0 if clip_norm is not None else None
-        return after_each_run(lambda: self._checked_norm(norm, [name for name, _, _ in live]), norm)
+        return after_each_run(lambda: self._checked_norm(norm, names), norm)
 
     def _make_state(self, names: list[str]) -> None:
         """Zeros for parameters that step for the first time; they are memory of their own, never scratch."""
