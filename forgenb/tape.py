@@ -22,32 +22,41 @@ from typing import Any
 
 from .backend import seam
 from .errors import TapeError
-from .tensor import Tensor
+from .tensor import Layout, Tensor
 
 _NUMBERS = itertools.count()
+_NONE: frozenset[int] = frozenset()
 _RECORDING: ContextVar[bool] = ContextVar("forgenb_recording", default=True)
 _LISTENERS: ContextVar[tuple] = ContextVar("forgenb_tapes", default=())
 
 
 class Node:
-    """One recorded op (or a leaf, which has no closure)."""
+    """One recorded op (or a leaf, which has no closure).
+
+    `layouts` are those of its outputs, and `label` is where `name` comes from, which few sweeps ask for.
+    """
 
     __slots__ = (
-        "backward", "consumed", "grads", "kept", "name", "number", "output", "parents", "saved", "specs", "tensor",
+        "backward", "consumed", "grads", "kept", "label", "layouts", "number", "output", "parents", "saved", "tensor",
     )  # fmt: skip
 
-    def __init__(self, name: str, specs: tuple, parents: tuple = (), backward: Callable | None = None):
+    def __init__(self, label: str, layouts: tuple, parents: Sequence = (), backward: Callable | None = None):
         self.number = next(_NUMBERS)
-        self.name = name
-        self.specs = specs
+        self.label = label
+        self.layouts = layouts
         self.parents = parents
         self.backward: Any = backward
-        self.saved: tuple = ()
+        self.saved: Sequence[tuple[Tensor, int]] = ()
         self.output: Tensor | None = None
         self.consumed = False
-        self.kept: set[int] = set()
+        self.kept: frozenset[int] = _NONE
         self.grads: dict[int, Tensor] = {}
         self.tensor: weakref.ref | None = None
+
+    @property
+    def name(self) -> str:
+        """The op's name, or the leaf's own."""
+        return self.label if self.leaf else _op_name(self.label)
 
     @property
     def leaf(self) -> bool:
@@ -57,7 +66,7 @@ class Node:
 
 def leaf_node(tensor: Tensor) -> Node:
     """The node of a tensor whose gradient the user wants; it refers back to the tensor without keeping it alive."""
-    node = Node(tensor.name or "leaf", ((tensor.shape, tensor.dtype, tensor.backend),))
+    node = Node(tensor.name or "leaf", (tensor.layout,))
     node.tensor = weakref.ref(tensor)
     return node
 
@@ -182,24 +191,29 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
     TapeError
         If an output is tracked already, as an input of the op would be: a tape has no cycles.
     """
-    if not _RECORDING.get():
-        return _unrecorded(outputs)
-    parents = tuple((t.node, t.index) if t.node is not None else None for t in inputs)
-    if not any(parents):
-        return _unrecorded(outputs)
+    if _RECORDING.get():
+        for tensor in inputs:
+            if tensor.node is not None:
+                return _recorded(outputs, inputs, backward, save_output)
+    for tape in _LISTENERS.get():
+        tape.passed_by()
+    return outputs
+
+
+def _recorded(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: bool):
     several = outputs if type(outputs) is tuple else (outputs,)
     for tensor in several:
         if tensor.node is not None:
             raise TapeError(
-                f"{_name(backward)} returned a tensor of shape {tensor.shape} that is on "
+                f"{_op_name(backward.__qualname__)} returned a tensor of shape {tensor.shape} that is on "
                 "the tape already, perhaps its own input: return a new tensor, such as a view of it"
             )
-    name = _name(backward)
-    node = Node(name, tuple((t.shape, t.dtype, t.backend) for t in several), parents, backward)
-    node.saved = _captured(backward)
+    parents = [None if t.node is None else (t.node, t.index) for t in inputs]
+    node = Node(backward.__qualname__, tuple([t.layout for t in several]), parents, backward)
+    node.saved = saved = _captured(backward)
     if save_output:
-        node.output = several[0].detach()
-        node.saved += ((node.output, node.output.memory.version),)
+        node.output = output = several[0].detach()
+        saved.append((output, output.memory.version))
     for index, tensor in enumerate(several):
         tensor.node, tensor.index = node, index
     for tape in _LISTENERS.get():
@@ -207,26 +221,21 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
     return outputs
 
 
-def _name(backward: Callable) -> str:
-    """The op's name; one that Python uses itself is written with an underscore after it."""
-    return backward.__qualname__.partition(".")[0].rstrip("_")
+def _op_name(label: str) -> str:
+    """The op that a closure is in; one that Python uses itself is written with an underscore after it."""
+    return label.partition(".")[0].rstrip("_")
 
 
-def _unrecorded(outputs):
-    for tape in _LISTENERS.get():
-        tape.passed_by()
-    return outputs
-
-
-def _captured(backward: Callable) -> tuple:
-    found = []
+def _captured(backward: Callable) -> list[tuple[Tensor, int]]:
+    """The tensors in the cells of a closure, each with the version that its memory has."""
+    found: list[tuple[Tensor, int]] = []
     for cell in backward.__closure__ or ():
         content = cell.cell_contents
         if isinstance(content, Tensor):
             found.append((content, content.memory.version))
         elif type(content) is tuple:
             found += [(t, t.memory.version) for t in content if isinstance(t, Tensor)]
-    return tuple(found)
+    return found
 
 
 def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool, watch=None) -> list:
@@ -240,7 +249,7 @@ def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool, wa
     run.arrive(root.node, root.index, seed, borrowed=True)
     with recording(create_graph):
         while run.heap:
-            run.step(run.nodes.pop(-heapq.heappop(run.heap)))
+            run.step(*run.latest())
     run.commit()
     return run.finished
 
@@ -258,13 +267,13 @@ def gradients(root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_grap
     run.arrive(root.node, root.index, seed, borrowed=True)
     with recording(create_graph):
         while run.heap and -run.heap[0] >= min(ends):
-            node = run.nodes.pop(-heapq.heappop(run.heap))
+            node, entries = run.latest()
             if node.number not in ends:
-                run.step(node)
+                run.step(node, entries)
                 continue
-            for index in range(len(node.specs)):
-                grad, borrowed = run.waiting.pop((node.number, index), (None, False))
-                if grad is not None:
+            for index, entry in enumerate(entries):
+                if entry is not None:
+                    grad, borrowed = entry
                     found[node.number, index] = grad.copy() if borrowed else grad
     return [found.get((t.node.number, t.index)) for t in targets]
 
@@ -280,11 +289,20 @@ def _check_seed(root: Tensor, seed: Tensor) -> None:
             f"the seed gradient of {root.node.name} must be a tensor of shape {root.shape}, got "
             f"{type(seed).__name__}: make one with fnb.tensor"
         )
-    if (seed.shape, seed.dtype, seed.backend) != (root.shape, root.dtype, root.backend):
+    if not _fits(seed.layout, root.layout):
         raise TapeError(
             f"the seed gradient of {root.node.name} must have the root's shape {root.shape}, dtype {root.dtype.name} "
             f"and backend {root.backend.name}, got {seed.shape}, {seed.dtype.name} and {seed.backend.name}"
         )
+
+
+def _fits(grad: Layout, wanted: Layout) -> bool:
+    """Whether a gradient of one layout belongs to a tensor of the other: its strides do not matter."""
+    return (grad.shape, grad.dtype, grad.backend) == (wanted.shape, wanted.dtype, wanted.backend)
+
+
+Entry = tuple[Tensor, bool] | None
+"""A gradient that waits for its node, and whether it is borrowed."""
 
 
 class _Sweep:
@@ -296,46 +314,58 @@ class _Sweep:
         self.retain = retain
         self.create_graph = create_graph
         self.heap: list[int] = []
-        self.nodes: dict[int, Node] = {}
-        self.waiting: dict[tuple[int, int], tuple[Tensor, bool]] = {}
+        self.waiting: dict[int, tuple[Node, list[Entry]]] = {}
         self.finished: list[tuple[Node, int, Tensor]] = []
+
+    def latest(self) -> tuple[Node, list[Entry]]:
+        """Take out the node of the highest number, whose gradients are complete, with one entry per output."""
+        return self.waiting.pop(-heapq.heappop(self.heap))
 
     def arrive(self, node: Node, index: int, grad: Tensor, borrowed: bool) -> None:
         """Add a contribution; `borrowed` means that it must not be added to in place.
 
         Someone else may hold the same memory, or its own elements may share some (a broadcast view).
         """
-        if node.number not in self.nodes:
-            self.nodes[node.number] = node
-            heapq.heappush(self.heap, -node.number)
-        known = self.waiting.get((node.number, index))
+        number = node.number
+        if number in self.waiting:
+            entries = self.waiting[number][1]
+        else:
+            entries = [None] * len(node.layouts)
+            self.waiting[number] = node, entries
+            heapq.heappush(self.heap, -number)
+        known = entries[index]
         if known is None:
-            self.waiting[node.number, index] = (grad, borrowed)
+            entries[index] = grad, borrowed
         elif self.create_graph or known[1]:
-            self.waiting[node.number, index] = (known[0] + grad, False)
+            entries[index] = known[0] + grad, False
         else:
             known[0].add_in_place(grad)
 
-    def step(self, node: Node) -> None:
+    def step(self, node: Node, entries: list[Entry]) -> None:
         """Consume one node: its gradients are complete, since all later nodes have been visited."""
-        entries = [self.waiting.pop((node.number, i), None) for i in range(len(node.specs))]
-        for index, entry in enumerate(entries):
-            if entry is not None and (node.leaf or index in node.kept):
-                grad, borrowed = entry
-                self.finished.append((node, index, grad if node.leaf and not borrowed else grad.copy()))
-        if node.leaf:
-            return
-        grads = [entry[0] if entry is not None else None for entry in entries]
+        leaf = node.leaf
+        if leaf or node.kept:
+            self.finish(node, entries, leaf)
+            if leaf:
+                return
+        grads = [None if entry is None else entry[0] for entry in entries]
         if self.watch is None:
             self.spread(node, grads, self.call(node, grads))
         else:
             with self.watch.sweeping(node):
                 self.spread(node, grads, self.call(node, grads))
 
+    def finish(self, node: Node, entries: list[Entry], leaf: bool) -> None:
+        """Keep what a leaf gets, and what an inner tensor asked for."""
+        for index, entry in enumerate(entries):
+            if entry is not None and (leaf or index in node.kept):
+                grad, borrowed = entry
+                self.finished.append((node, index, grad if leaf and not borrowed else grad.copy()))
+
     def call(self, node: Node, grads: list) -> tuple:
         if node.consumed:
             raise TapeError(
-                f"backward reached {node.name} (output shape {node.specs[0][0]}), whose graph was consumed by an "
+                f"backward reached {node.name} (output shape {node.layouts[0].shape}), whose graph was consumed by an "
                 "earlier backward: pass retain_graph=True to that one to sweep twice"
             )
         for tensor, version in node.saved:
@@ -357,20 +387,23 @@ class _Sweep:
             raise TapeError(
                 f"the backward of {node.name} returned {len(results)} gradients for {len(node.parents)} inputs"
             )
-        shared = [id(t.memory) for t in (*grads, *(s for s, _ in node.saved)) if t is not None]
-        for number, (parent, grad) in enumerate(zip(node.parents, results, strict=True)):
+        shared = [t.memory for t in grads if t is not None]
+        for tensor, _ in node.saved:
+            shared.append(tensor.memory)
+        for parent, grad in zip(node.parents, results):
             if parent is None or grad is None:
                 continue
             source, index = parent
-            spec = source.specs[index]
-            if (grad.shape, grad.dtype, grad.backend) != spec:
+            layout, wanted, memory = grad.layout, source.layouts[index], grad.memory
+            if layout is not wanted and not _fits(layout, wanted):
+                number = next(n for n, result in enumerate(results) if result is grad)
                 raise TapeError(
-                    f"the backward of {node.name} gave input {number} a gradient of shape {grad.shape} and dtype "
-                    f"{grad.dtype.name} on {grad.backend.name!r}; the input has shape {spec[0]} and dtype "
-                    f"{spec[1].name} on {spec[2].name!r}"
+                    f"the backward of {node.name} gave input {number} a gradient of shape {layout.shape} and dtype "
+                    f"{layout.dtype.name} on {layout.backend.name!r}; the input has shape {wanted.shape} and dtype "
+                    f"{wanted.dtype.name} on {wanted.backend.name!r}"
                 )
-            borrowed = id(grad.memory) in shared or not grad.contiguous
-            shared.append(id(grad.memory))
+            borrowed = memory in shared or not layout.contiguous
+            shared.append(memory)
             self.arrive(source, index, grad, borrowed)
         if not self.retain:
             node.backward, node.saved, node.output, node.parents, node.consumed = None, (), None, (), True

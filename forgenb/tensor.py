@@ -47,6 +47,31 @@ def gapless(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return all(extent == 1 or stride == step for extent, stride, step in zip(shape, strides, wanted, strict=True))
 
 
+class Layout:
+    """How a tensor's elements lie in its memory: shape, strides (in elements), dtype and backend.
+
+    Equal layouts are one object (`layout_of`), so that a launch that was prepared once is found by identity.
+    """
+
+    __slots__ = ("backend", "contiguous", "dtype", "itemsize", "nbytes", "shape", "size", "strides")
+
+    def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, backend):
+        self.shape, self.strides, self.dtype, self.backend = shape, strides, dtype, backend
+        self.size, self.itemsize = count(shape), dtype.itemsize
+        self.nbytes = self.size * self.itemsize
+        self.contiguous = gapless(shape, strides)
+
+
+@lru_cache(maxsize=8192)
+def layout_of(shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: np.dtype, backend) -> Layout:
+    """The one layout of these four; without strides, the row-major one."""
+    shape = tuple(map(int, shape))
+    strides = contiguous_strides(shape) if strides is None else tuple(map(int, strides))
+    return _layout(shape, strides, dtype, backend)
+
+
+_layout = lru_cache(maxsize=8192)(Layout)
+
 Method = Callable[..., "Tensor"]
 
 
@@ -55,13 +80,13 @@ class Tensor:
 
     Attributes
     ----------
-    shape, dtype, backend
-        As in NumPy; `backend` is the backend's object.
+    layout : Layout
+        Shape, strides, dtype and backend, which have properties of their own too.
     name : str or None
         A label for printing.
     """
 
-    __slots__ = ("__weakref__", "backend", "dtype", "index", "memory", "name", "node", "offset", "shape", "strides")
+    __slots__ = ("__weakref__", "index", "layout", "memory", "name", "node", "offset")
     __array_ufunc__: Any = None
 
     # What else a tensor can do: `forgenb.ops` puts it here when it is imported, so that each has one definition.
@@ -121,36 +146,53 @@ class Tensor:
     to: Method
     transpose: Method
 
-    def __init__(self, memory, offset: Any, shape: tuple, strides: tuple, dtype: np.dtype, backend):
+    def __init__(self, memory, offset: Any, layout: Layout):
         self.memory = memory
         self.offset = offset
-        self.shape = shape
-        self.strides = strides
-        self.dtype = dtype
-        self.backend = backend
+        self.layout = layout
         self.node: Any = None
         self.index = 0
         self.name: str | None = None
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents, as in NumPy."""
+        return self.layout.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one to the next along each axis."""
+        return self.layout.strides
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The elements' dtype, as in NumPy."""
+        return self.layout.dtype
+
+    @property
+    def backend(self) -> Any:
+        """The backend's object, in whose memory the elements are."""
+        return self.layout.backend
+
+    @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return len(self.shape)
+        return len(self.layout.shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return count(self.shape)
+        return self.layout.size
 
     @property
     def contiguous(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
-        return gapless(self.shape, self.strides)
+        return self.layout.contiguous
 
     @property
     def address(self) -> int:
         """Address of the first element in the backend's memory."""
-        return self.memory.address + self.offset * self.dtype.itemsize
+        return self.memory.address + self.offset * self.layout.itemsize
 
     def numpy(self) -> np.ndarray:
         """The elements as NumPy: a read-only view on host backends, a copy elsewhere."""
@@ -176,11 +218,12 @@ class Tensor:
 
     def view(self, shape: tuple, strides: tuple, offset: Any = 0) -> Tensor:
         """The same memory seen with another shape and strides, off the tape; a symbol makes the offset late."""
-        return Tensor(self.memory, self.offset + offset, shape, strides, self.dtype, self.backend)
+        own = self.layout
+        return Tensor(self.memory, self.offset + offset, layout_of(shape, strides, own.dtype, own.backend))
 
     def detach(self) -> Tensor:
         """The same memory, off the tape."""
-        return self.view(self.shape, self.strides)
+        return Tensor(self.memory, self.offset, self.layout)
 
     def changed(self) -> None:
         """Say that the elements were written in place."""
@@ -277,7 +320,7 @@ class Tensor:
         """Ask backward to keep the gradient of this inner tensor too; returns the tensor."""
         if self.node is None:
             raise TapeError("retain_grad on a tensor that is not tracked: it will never have a gradient")
-        self.node.kept.add(self.index)
+        self.node.kept |= {self.index}
         return self
 
     def backward(self, seed: Tensor | None = None, retain_graph: bool = False, create_graph: bool = False) -> None:
@@ -338,7 +381,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Tensor, decay: bool | None = None):
         source = data if data.contiguous and data.node is None else data.copy().detach()
-        super().__init__(source.memory, source.offset, source.shape, source.strides, source.dtype, source.backend)
+        super().__init__(source.memory, source.offset, source.layout)
         self.decay = self.ndim >= 2 if decay is None else decay
         self.name = data.name
         self.requires_grad = True
@@ -346,8 +389,12 @@ class Parameter(Tensor):
 
 def empty(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
     """A tensor whose elements are not written yet."""
-    memory = seam.allocate(backend, count(shape) * dtype.itemsize)
-    return Tensor(memory, 0, shape, contiguous_strides(shape), dtype, backend)
+    return laid_out(layout_of(shape, None, dtype, backend))
+
+
+def laid_out(layout: Layout) -> Tensor:
+    """A tensor of a gapless layout whose elements are not written yet."""
+    return Tensor(seam.allocate(layout.backend, layout.nbytes), 0, layout)
 
 
 def from_array(array: np.ndarray, backend) -> Tensor:

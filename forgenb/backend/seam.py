@@ -16,12 +16,13 @@ import numpy as np
 
 from ..kernel import Kernel
 from .planned import PlannedMemory
+from .ready import Ready
 
 RECORDER: ContextVar = ContextVar("forgenb_recorder", default=None)
 """What takes launches down instead of running them, while a step is recorded."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Stats:
     """Counts since the process started. ``stats().since(before)`` gives those of a piece of code."""
 
@@ -71,6 +72,18 @@ def launch(backend, kernel: Kernel, real: str, storage: tuple[str, ...], extent:
     started = time.perf_counter()
     backend.launch(found, extent, chunk, block)
     _Trace.events.append((kernel.name, time.perf_counter() - started))
+
+
+def launch_ready(ready: Ready, scalars: tuple, *addresses: int) -> None:
+    """Run a launch that was prepared."""
+    _COUNTS.launches += 1
+    block = ready.with_scalars(scalars) if scalars else ready.block
+    if _Trace.events is None:
+        ready.call(block, *addresses)
+        return
+    started = time.perf_counter()
+    ready.call(block, *addresses)
+    _Trace.events.append((ready.kernel.name, time.perf_counter() - started))
 
 
 def gemm(backend, *arguments) -> None:

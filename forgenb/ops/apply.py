@@ -10,21 +10,24 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 from numbers import Number
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from ..backend import seam
+from ..backend.ready import Ready
 from ..creation import tensor
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array, full
+from ..tensor import Layout, Tensor, contiguous_strides, count, from_array, full, laid_out, layout_of
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
 """Elements of a chunk: a constant, so that results never depend on the number of threads."""
 
+MOST_PLANS = 4096
 _FIXED = {"int": INT64, "bool": BOOL, "uint": np.dtype("uint32")}
 
 
@@ -169,37 +172,73 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     Tensor or tuple of Tensor
         One per result of the kernel.
     """
-    name = kernel.name
-    first = inputs[0]
-    if len(inputs) > 1:
-        same_backend(name, inputs)
-        shapes = tuple(t.shape for t in inputs)
-        shape = first.shape if shapes.count(first.shape) == len(shapes) else broadcast_shape(name, shapes)
-    else:
-        shape = first.shape
-    plan = _plan(kernel)
-    if dtype is None:
-        reals = [inputs[i].dtype for i in plan.reals]
-        dtype = result_dtype(*reals) if reals else DEFAULT
+    places = tuple(map(_LAYOUT, inputs if into is None else (*inputs, *into)))
+    key = (kernel, dtype, out_dtype, places)
+    plan = _PLANS.get(key) or _planned(key, len(inputs))
     if into is None:
-        into = tuple([empty(shape, fixed or out_dtype or dtype, first.backend) for fixed in plan.outputs])
+        into = tuple([laid_out(layout) for layout in plan.outputs])
     operands = [into[i] if written else inputs[i] for written, i in plan.order]
-    dims, strides, straight = _geometry(shape, tuple([(t.shape, t.strides) for t in operands]))
-    compute = compute_dtype(dtype)
-    storage = tuple([NAMES[t.dtype] for t in operands])
-    in_place = straight and _stored_as_used(kernel, compute, storage)
-    limit = dims[-1] if in_place else PANEL
     recorder = seam.RECORDER.get()
     if recorder is not None:
-        recorder.map(kernel, NAMES[compute], storage, shape, scalars, limit, dims, operands, strides)
-        return into[0] if len(into) == 1 else into
-    block: list = [*scalars, len(dims), limit, *dims]
-    for operand, steps in zip(operands, strides, strict=True):
-        block.append(operand.memory.address + operand.offset * operand.dtype.itemsize)
-        block += steps
-    packed = map_block(kernel, len(dims)).pack(*block)
-    seam.launch(first.backend, kernel, NAMES[compute], storage, count(shape), CHUNK, packed)
+        recorder.map(
+            kernel, plan.real, plan.storage, plan.shape, scalars, plan.limit, plan.dims, operands, plan.strides
+        )
+    elif plan.extent:
+        ready = plan.ready or plan.prepare()
+        seam.launch_ready(ready, scalars, *[t.memory.address + t.offset * t.layout.itemsize for t in operands])
     return into[0] if len(into) == 1 else into
+
+
+class _MapPlan:
+    """Everything about a launch of a map that follows from the layouts of its operands."""
+
+    __slots__ = (
+        "backend", "dims", "extent", "kernel", "limit", "order", "outputs", "ready", "real", "shape", "storage", "strides",
+    )  # fmt: skip
+
+    def __init__(self, kernel: Kernel, dtype, out_dtype, inputs: tuple[Layout, ...], into: tuple[Layout, ...]):
+        same_backend(kernel.name, inputs)
+        roles = _roles(kernel)
+        shape = broadcast_shape(kernel.name, tuple(layout.shape for layout in inputs))
+        if dtype is None:
+            reals = [inputs[i].dtype for i in roles.reals]
+            dtype = result_dtype(*reals) if reals else DEFAULT
+        self.kernel, self.backend, self.shape, self.extent = kernel, inputs[0].backend, shape, count(shape)
+        self.order = roles.order
+        self.outputs = into or tuple(
+            layout_of(shape, None, fixed or out_dtype or dtype, self.backend) for fixed in roles.outputs
+        )
+        operands = [self.outputs[i] if written else inputs[i] for written, i in roles.order]
+        self.dims, self.strides, straight = _geometry(shape, tuple((t.shape, t.strides) for t in operands))
+        compute = compute_dtype(dtype)
+        self.real, self.storage = NAMES[compute], tuple(NAMES[t.dtype] for t in operands)
+        in_place = straight and _stored_as_used(kernel, compute, self.storage)
+        self.limit = self.dims[-1] if in_place else PANEL
+        self.ready: Ready | None = None
+
+    def prepare(self) -> Ready:
+        """The launch itself, compiled when it is wanted first: a step that is only recorded needs none."""
+        kernel, ndim = self.kernel, len(self.dims)
+        values = [*(0 for _ in kernel.scalars), ndim, self.limit, *self.dims]
+        places = 0, len(values), 1 + ndim
+        for steps in self.strides:
+            values += [0, *steps]
+        launcher = seam.launcher(self.backend, kernel, self.real, self.storage)
+        packer = map_block(kernel, ndim)
+        self.ready = Ready(self.backend, kernel, launcher, self.extent, CHUNK, packer, values, places)
+        return self.ready
+
+
+_LAYOUT = attrgetter("layout")
+_PLANS: dict[tuple, _MapPlan] = {}
+
+
+def _planned(key: tuple, inputs: int) -> _MapPlan:
+    kernel, dtype, out_dtype, places = key
+    if len(_PLANS) >= MOST_PLANS:
+        _PLANS.clear()
+    plan = _PLANS[key] = _MapPlan(kernel, dtype, out_dtype, places[:inputs], places[inputs:])
+    return plan
 
 
 @lru_cache(maxsize=4096)
@@ -208,7 +247,7 @@ def _stored_as_used(kernel: Kernel, compute: np.dtype, storage: tuple[str, ...])
     return all(NAMES[_FIXED.get(o.kind, compute)] == stored for o, stored in zip(kernel.operands, storage, strict=True))
 
 
-class _Plan(NamedTuple):
+class _Roles(NamedTuple):
     """Where a kernel's operands come from: (written, position), which inputs are real, and fixed output dtypes."""
 
     order: tuple[tuple[bool, int], ...]
@@ -217,14 +256,14 @@ class _Plan(NamedTuple):
 
 
 @cache
-def _plan(kernel: Kernel) -> _Plan:
+def _roles(kernel: Kernel) -> _Roles:
     read = [o.name for o in kernel.operands if o.reads]
     order = tuple(
         (True, kernel.results.index(o.name)) if o.writes else (False, read.index(o.name)) for o in kernel.operands
     )
     reals = tuple(read.index(o.name) for o in kernel.operands if o.reads and o.kind == "real")
     kinds = {o.name: o.kind for o in kernel.operands}
-    return _Plan(order, reals, tuple(_FIXED.get(kinds[name]) for name in kernel.results))
+    return _Roles(order, reals, tuple(_FIXED.get(kinds[name]) for name in kernel.results))
 
 
 def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (), dtype=None, work: int = 0) -> None:
