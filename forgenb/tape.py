@@ -26,6 +26,8 @@ from .tensor import Layout, Tensor
 
 _NUMBERS = itertools.count()
 _NONE: frozenset[int] = frozenset()
+_PLAIN = frozenset({int, bool, float, str, type(None)})
+"""Types of what closures hold besides tensors; looking one up takes a third of what `isinstance` takes."""
 _RECORDING: ContextVar[bool] = ContextVar("forgenb_recording", default=True)
 _LISTENERS: ContextVar[tuple] = ContextVar("forgenb_tapes", default=())
 
@@ -40,7 +42,7 @@ class Node:
         "backward", "consumed", "grads", "kept", "label", "layouts", "number", "output", "parents", "saved", "tensor",
     )  # fmt: skip
 
-    def __init__(self, label: str, layouts: tuple, parents: Sequence = (), backward: Callable | None = None):
+    def __init__(self, label: str, layouts: Sequence[Layout], parents: Sequence = (), backward: Callable | None = None):
         self.number = next(_NUMBERS)
         self.label = label
         self.layouts = layouts
@@ -202,14 +204,17 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
 
 def _recorded(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: bool):
     several = outputs if type(outputs) is tuple else (outputs,)
+    layouts, parents = [], []
     for tensor in several:
+        layouts.append(tensor.layout)
         if tensor.node is not None:
             raise TapeError(
                 f"{_op_name(backward.__qualname__)} returned a tensor of shape {tensor.shape} that is on "
                 "the tape already, perhaps its own input: return a new tensor, such as a view of it"
             )
-    parents = [None if t.node is None else (t.node, t.index) for t in inputs]
-    node = Node(backward.__qualname__, tuple([t.layout for t in several]), parents, backward)
+    for tensor in inputs:
+        parents.append(None if tensor.node is None else (tensor.node, tensor.index))
+    node = Node(backward.__qualname__, layouts, parents, backward)
     node.saved = saved = _captured(backward)
     if save_output:
         node.output = output = several[0].detach()
@@ -231,10 +236,13 @@ def _captured(backward: Callable) -> list[tuple[Tensor, int]]:
     found: list[tuple[Tensor, int]] = []
     for cell in backward.__closure__ or ():
         content = cell.cell_contents
-        if isinstance(content, Tensor):
-            found.append((content, content.memory.version))
-        elif type(content) is tuple:
-            found += [(t, t.memory.version) for t in content if isinstance(t, Tensor)]
+        if type(content) is not tuple:
+            if type(content) not in _PLAIN and isinstance(content, Tensor):
+                found.append((content, content.memory.version))
+            continue
+        for part in content:
+            if type(part) not in _PLAIN and isinstance(part, Tensor):
+                found.append((part, part.memory.version))
     return found
 
 
@@ -299,6 +307,19 @@ def _check_seed(root: Tensor, seed: Tensor) -> None:
 def _fits(grad: Layout, wanted: Layout) -> bool:
     """Whether a gradient of one layout belongs to a tensor of the other: its strides do not matter."""
     return (grad.shape, grad.dtype, grad.backend) == (wanted.shape, wanted.dtype, wanted.backend)
+
+
+def _misfit(node: Node, results: tuple) -> TapeError:
+    for number, (parent, grad) in enumerate(zip(node.parents, results, strict=True)):
+        if parent is not None and grad is not None:
+            found, wanted = grad.layout, parent[0].layouts[parent[1]]
+            if not _fits(found, wanted):
+                break
+    return TapeError(
+        f"the backward of {node.name} gave input {number} a gradient of shape {found.shape} and dtype "
+        f"{found.dtype.name} on {found.backend.name!r}; the input has shape {wanted.shape} and dtype "
+        f"{wanted.dtype.name} on {wanted.backend.name!r}"
+    )
 
 
 Entry = tuple[Tensor, bool] | None
@@ -396,12 +417,7 @@ class _Sweep:
             source, index = parent
             layout, wanted, memory = grad.layout, source.layouts[index], grad.memory
             if layout is not wanted and not _fits(layout, wanted):
-                number = next(n for n, result in enumerate(results) if result is grad)
-                raise TapeError(
-                    f"the backward of {node.name} gave input {number} a gradient of shape {layout.shape} and dtype "
-                    f"{layout.dtype.name} on {layout.backend.name!r}; the input has shape {wanted.shape} and dtype "
-                    f"{wanted.dtype.name} on {wanted.backend.name!r}"
-                )
+                raise _misfit(node, results)
             borrowed = memory in shared or not layout.contiguous
             shared.append(memory)
             self.arrive(source, index, grad, borrowed)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 from numbers import Number
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,11 @@ def as_tensor(value, like=None) -> Tensor:
 
 def together(*values) -> tuple[Tensor, ...]:
     """All of `values` as tensors; those that are none yet go to the backend of the first that is."""
+    for value in values:
+        if not isinstance(value, Tensor):
+            break
+    else:
+        return values
     like = next((v for v in values if isinstance(v, Tensor)), None)
     return tuple(as_tensor(v, like) for v in values)
 
@@ -65,6 +70,8 @@ def _kind(number: object) -> str:
 
 def pair(x, y) -> tuple[Tensor, Tensor]:
     """Two operands as tensors; of two float dtypes the lesser is converted, so that gradients find their way back."""
+    if type(x) is type(y) is Tensor and x.layout.dtype is y.layout.dtype:
+        return x, y
     if not isinstance(x, Tensor):
         x = as_tensor(x, y) if isinstance(y, Tensor) else as_tensor(x)
     if not isinstance(y, Tensor):
@@ -172,21 +179,57 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     Tensor or tuple of Tensor
         One per result of the kernel.
     """
-    places = tuple(map(_LAYOUT, inputs if into is None else (*inputs, *into)))
-    key = (kernel, dtype, out_dtype, places)
-    plan = _PLANS.get(key) or _planned(key, len(inputs))
+    plan = _plan(kernel, dtype, out_dtype, inputs, into)
+    recorder = seam.RECORDER.get()
+    if plan.unrolled and recorder is None:
+        return _run_unrolled(plan, scalars, into, *inputs)
     if into is None:
         into = tuple([laid_out(layout) for layout in plan.outputs])
     operands = [into[i] if written else inputs[i] for written, i in plan.order]
-    recorder = seam.RECORDER.get()
     if recorder is not None:
         recorder.map(
             kernel, plan.real, plan.storage, plan.shape, scalars, plan.limit, plan.dims, operands, plan.strides
         )
     elif plan.extent:
         ready = plan.ready or plan.prepare()
-        seam.launch_ready(ready, scalars, *[t.memory.address + t.offset * t.layout.itemsize for t in operands])
+        addresses = [t.memory.address + t.offset * t.layout.itemsize for t in operands]
+        seam.launch_ready(ready, ready.with_scalars(scalars), *addresses)
     return into[0] if len(into) == 1 else into
+
+
+def _run_unrolled(plan: _MapPlan, scalars: tuple, into: tuple | None, x: Tensor, y: Tensor | None = None) -> Tensor:
+    """`run_map` of one or two inputs into one output, without loops: small ops spend most of their time in here."""
+    ready: Any = plan.ready
+    block = ready.with_scalars(scalars) if scalars else ready.block
+    first = x.memory.address + x.offset * x.layout.itemsize
+    second = None if y is None else y.memory.address + y.offset * y.layout.itemsize
+    if into is None:
+        layout = plan.outputs[0]
+        return Tensor(seam.launch_new(ready, block, layout.nbytes, first, second), 0, layout)
+    (out,) = into
+    third = out.memory.address + out.offset * out.layout.itemsize
+    if second is None:
+        seam.launch_ready(ready, block, first, third)
+    else:
+        seam.launch_ready(ready, block, first, second, third)
+    return out
+
+
+def _plan(kernel: Kernel, dtype, out_dtype, inputs: tuple, into: tuple | None) -> _MapPlan:
+    """The plan for operands of these layouts, made when they are seen first."""
+    if into is not None:
+        key: tuple = (kernel, dtype, out_dtype, *map(_LAYOUT, inputs), *map(_LAYOUT, into))
+    elif len(inputs) == 2:
+        x, y = inputs
+        key = kernel, dtype, out_dtype, x.layout, y.layout
+    else:
+        key = (kernel, dtype, out_dtype, *map(_LAYOUT, inputs))
+    found = _PLANS.get(key)
+    if found is None:
+        if len(_PLANS) >= MOST_PLANS:
+            _PLANS.clear()
+        found = _PLANS[key] = _MapPlan(kernel, dtype, out_dtype, key[3 : 3 + len(inputs)], key[3 + len(inputs) :])
+    return found
 
 
 class _MapPlan:
@@ -194,6 +237,7 @@ class _MapPlan:
 
     __slots__ = (
         "backend", "dims", "extent", "kernel", "limit", "order", "outputs", "ready", "real", "shape", "storage", "strides",
+        "unrolled",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, dtype, out_dtype, inputs: tuple[Layout, ...], into: tuple[Layout, ...]):
@@ -215,6 +259,7 @@ class _MapPlan:
         in_place = straight and _stored_as_used(kernel, compute, self.storage)
         self.limit = self.dims[-1] if in_place else PANEL
         self.ready: Ready | None = None
+        self.unrolled = False  # until it has been launched once
 
     def prepare(self) -> Ready:
         """The launch itself, compiled when it is wanted first: a step that is only recorded needs none."""
@@ -226,19 +271,12 @@ class _MapPlan:
         launcher = seam.launcher(self.backend, kernel, self.real, self.storage)
         packer = map_block(kernel, ndim)
         self.ready = Ready(self.backend, kernel, launcher, self.extent, CHUNK, packer, values, places)
+        self.unrolled = [written for written, _ in self.order] in ([False, True], [False, False, True])
         return self.ready
 
 
 _LAYOUT = attrgetter("layout")
 _PLANS: dict[tuple, _MapPlan] = {}
-
-
-def _planned(key: tuple, inputs: int) -> _MapPlan:
-    kernel, dtype, out_dtype, places = key
-    if len(_PLANS) >= MOST_PLANS:
-        _PLANS.clear()
-    plan = _PLANS[key] = _MapPlan(kernel, dtype, out_dtype, places[:inputs], places[inputs:])
-    return plan
 
 
 @lru_cache(maxsize=4096)
