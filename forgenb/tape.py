@@ -364,53 +364,55 @@ class _Sweep:
 
     def step(self, node: Node, entries: list[Entry]) -> None:
         """Consume one node: its gradients are complete, since all later nodes have been visited."""
-        leaf = node.leaf
-        if leaf or node.kept:
-            self.finish(node, entries, leaf)
-            if leaf:
+        if node.backward is None or node.kept:
+            self.finish(node, entries)
+            if node.leaf:
                 return
-        grads = [None if entry is None else entry[0] for entry in entries]
+            self.refuse_consumed(node)
         if self.watch is None:
-            self.spread(node, grads, self.call(node, grads))
+            self.carry(node, entries)
         else:
             with self.watch.sweeping(node):
-                self.spread(node, grads, self.call(node, grads))
+                self.carry(node, entries)
 
-    def finish(self, node: Node, entries: list[Entry], leaf: bool) -> None:
+    def finish(self, node: Node, entries: list[Entry]) -> None:
         """Keep what a leaf gets, and what an inner tensor asked for."""
         for index, entry in enumerate(entries):
-            if entry is not None and (leaf or index in node.kept):
+            if entry is not None and (node.leaf or index in node.kept):
                 grad, borrowed = entry
-                self.finished.append((node, index, grad if leaf and not borrowed else grad.copy()))
+                self.finished.append((node, index, grad if node.leaf and not borrowed else grad.copy()))
 
-    def call(self, node: Node, grads: list) -> tuple:
+    def refuse_consumed(self, node: Node) -> None:
         if node.consumed:
             raise TapeError(
                 f"backward reached {node.name} (output shape {node.layouts[0].shape}), whose graph was consumed by an "
                 "earlier backward: pass retain_graph=True to that one to sweep twice"
             )
+
+    def carry(self, node: Node, entries: list[Entry]) -> None:
+        """Call a node's closure and pass on what it returns."""
+        grads, shared = [], []
+        for entry in entries:
+            if entry is None:
+                grads.append(None)
+            else:
+                grads.append(entry[0])
+                shared.append(entry[0].memory)
         for tensor, version in node.saved:
-            if tensor.memory.version != version:
+            memory = tensor.memory
+            shared.append(memory)
+            if memory.version != version:
                 raise TapeError(
                     f"{node.name} saved a tensor of shape {tensor.shape} for backward, and it was changed in place "
-                    f"afterwards (version {version} became {tensor.memory.version}): change a copy instead"
+                    f"afterwards (version {version} became {memory.version}): change a copy instead"
                 )
-        if node.output is None:
-            return node.backward(*grads)
-        output = node.output
-        if self.create_graph:
-            output = output.detach()
-            output.node, output.index = node, 0
-        return node.backward(*grads, output)
-
-    def spread(self, node: Node, grads: list, results: tuple) -> None:
+        if node.output is not None:
+            grads.append(self.output_of(node))
+        results = node.backward(*grads)
         if len(results) != len(node.parents):
             raise TapeError(
                 f"the backward of {node.name} returned {len(results)} gradients for {len(node.parents)} inputs"
             )
-        shared = [t.memory for t in grads if t is not None]
-        for tensor, _ in node.saved:
-            shared.append(tensor.memory)
         for parent, grad in zip(node.parents, results):
             if parent is None or grad is None:
                 continue
@@ -423,6 +425,14 @@ class _Sweep:
             self.arrive(source, index, grad, borrowed)
         if not self.retain:
             node.backward, node.saved, node.output, node.parents, node.consumed = None, (), None, (), True
+
+    def output_of(self, node: Node) -> Tensor:
+        """The output that a node keeps, on the tape where the sweep itself is recorded."""
+        output: Any = node.output
+        if self.create_graph:
+            output = output.detach()
+            output.node, output.index = node, 0
+        return output
 
     def commit(self) -> None:
         """Hand the finished gradients out, all of them or, where the sweep raised, none."""

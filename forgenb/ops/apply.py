@@ -54,11 +54,6 @@ def as_tensor(value, like=None) -> Tensor:
 
 def together(*values) -> tuple[Tensor, ...]:
     """All of `values` as tensors; those that are none yet go to the backend of the first that is."""
-    for value in values:
-        if not isinstance(value, Tensor):
-            break
-    else:
-        return values
     like = next((v for v in values if isinstance(v, Tensor)), None)
     return tuple(as_tensor(v, like) for v in values)
 
@@ -217,18 +212,17 @@ def _run_unrolled(plan: _MapPlan, scalars: tuple, into: tuple | None, x: Tensor,
 
 def _plan(kernel: Kernel, dtype, out_dtype, inputs: tuple, into: tuple | None) -> _MapPlan:
     """The plan for operands of these layouts, made when they are seen first."""
-    if into is not None:
-        key: tuple = (kernel, dtype, out_dtype, *map(_LAYOUT, inputs), *map(_LAYOUT, into))
-    elif len(inputs) == 2:
+    if len(inputs) == 2 and (into is None or len(into) == 1):
         x, y = inputs
-        key = kernel, dtype, out_dtype, x.layout, y.layout
+        layouts: tuple = (x.layout, y.layout) if into is None else (x.layout, y.layout, into[0].layout)
     else:
-        key = (kernel, dtype, out_dtype, *map(_LAYOUT, inputs))
+        layouts = tuple(map(_LAYOUT, inputs if into is None else (*inputs, *into)))
+    key = kernel, dtype, out_dtype, layouts
     found = _PLANS.get(key)
     if found is None:
         if len(_PLANS) >= MOST_PLANS:
             _PLANS.clear()
-        found = _PLANS[key] = _MapPlan(kernel, dtype, out_dtype, key[3 : 3 + len(inputs)], key[3 + len(inputs) :])
+        found = _PLANS[key] = _MapPlan(kernel, dtype, out_dtype, layouts[: len(inputs)], layouts[len(inputs) :])
     return found
 
 

@@ -32,7 +32,12 @@ def as_float(x) -> Tensor:
 
 def as_floats(*values) -> tuple[Tensor, ...]:
     """`as_float` of each, on one backend."""
-    return tuple([as_float(t) for t in together(*values)])
+    for value in values:
+        if type(value) is not Tensor or value.layout.dtype.kind != "f":
+            break
+    else:
+        return values
+    return tuple(as_float(t) for t in together(*values))
 
 
 def with_cotangent(low: float, high: float, apart: tuple[float, ...] = ()):

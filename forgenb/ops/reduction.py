@@ -113,7 +113,7 @@ def _total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 def sum_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """`x` summed over the axes along which a tensor of `shape` was broadcast to its shape."""
-    if x.shape == shape:
+    if x.layout.shape == shape:
         return x
     missing = x.ndim - len(shape)
     axes = tuple(range(missing)) + tuple(
