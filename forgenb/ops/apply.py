@@ -174,10 +174,20 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     Tensor or tuple of Tensor
         One per result of the kernel.
     """
-    plan = _plan(kernel, dtype, out_dtype, inputs, into)
+    if len(inputs) == 2:
+        x, y = inputs
+        key: tuple = (kernel, x.layout, y.layout)
+    else:
+        x, y = inputs[0], None
+        key = (kernel, *map(_LAYOUT, inputs))
+    if into is not None:
+        key += tuple(map(_LAYOUT, into))
+    if not dtype is out_dtype is None:
+        key += (dtype, out_dtype)
+    plan = _PLANS.get(key) or _planned(key, len(inputs), dtype, out_dtype)
     recorder = seam.RECORDER.get()
     if plan.unrolled and recorder is None:
-        return _run_unrolled(plan, scalars, into, *inputs)
+        return _run_unrolled(plan, scalars, into, x, y)
     if into is None:
         into = tuple([laid_out(layout) for layout in plan.outputs])
     operands = [into[i] if written else inputs[i] for written, i in plan.order]
@@ -192,7 +202,7 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     return into[0] if len(into) == 1 else into
 
 
-def _run_unrolled(plan: _MapPlan, scalars: tuple, into: tuple | None, x: Tensor, y: Tensor | None = None) -> Tensor:
+def _run_unrolled(plan: _MapPlan, scalars: tuple, into: tuple | None, x: Tensor, y: Tensor | None) -> Tensor:
     """`run_map` of one or two inputs into one output, without loops: small ops spend most of their time in here."""
     ready: Any = plan.ready
     block = ready.with_scalars(scalars) if scalars else ready.block
@@ -210,20 +220,14 @@ def _run_unrolled(plan: _MapPlan, scalars: tuple, into: tuple | None, x: Tensor,
     return out
 
 
-def _plan(kernel: Kernel, dtype, out_dtype, inputs: tuple, into: tuple | None) -> _MapPlan:
-    """The plan for operands of these layouts, made when they are seen first."""
-    if len(inputs) == 2 and (into is None or len(into) == 1):
-        x, y = inputs
-        layouts: tuple = (x.layout, y.layout) if into is None else (x.layout, y.layout, into[0].layout)
-    else:
-        layouts = tuple(map(_LAYOUT, inputs if into is None else (*inputs, *into)))
-    key = kernel, dtype, out_dtype, layouts
-    found = _PLANS.get(key)
-    if found is None:
-        if len(_PLANS) >= MOST_PLANS:
-            _PLANS.clear()
-        found = _PLANS[key] = _MapPlan(kernel, dtype, out_dtype, layouts[: len(inputs)], layouts[len(inputs) :])
-    return found
+def _planned(key: tuple, inputs: int, dtype, out_dtype) -> _MapPlan:
+    """A plan for operands of layouts that were not seen before; `key` has the kernel and these."""
+    kernel, *layouts = key
+    into = layouts[inputs:] if dtype is out_dtype is None else layouts[inputs:-2]
+    if len(_PLANS) >= MOST_PLANS:
+        _PLANS.clear()
+    plan = _PLANS[key] = _MapPlan(kernel, dtype, out_dtype, tuple(layouts[:inputs]), tuple(into))
+    return plan
 
 
 class _MapPlan:
