@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from .backend import seam
 from .errors import ArgumentError, TapeError
-from .tape import _LISTENERS, Node, sweep
+from .sweep import sweep
+from .tape import _LISTENERS, Node
 from .tensor import Tensor, full_like
 
 _CAPS = {

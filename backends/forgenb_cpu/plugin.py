@@ -22,7 +22,7 @@ from forgenb.errors import ArgumentError, ShapeError
 from .blas import PACK, blas_function, blas_report, blocks_for, gemm_launcher, load_blas, one_thread
 from .call import HEADER, MOST_OPERANDS, SLOTS, short_call
 from .compile import Compiled, compile_kernel, compiled
-from .memory import Memory, cached_bytes, release_cached
+from .memory import SMALL, Memory, allocate, cached_bytes, release_cached
 from .pool import Pool
 from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
@@ -71,9 +71,12 @@ class CpuBackend:
     def __repr__(self) -> str:
         return f"<backend cpu, threads={self._threads}>"
 
-    allocate = Memory  # the class itself, which spares each tensor a call
+    allocate = staticmethod(allocate)  # the function itself, which spares each tensor a call
 
     def upload(self, memory: Memory, array: np.ndarray) -> None:
+        if array.nbytes <= SMALL:  # a number beside a tensor, mostly, for which a view would take 3 us
+            ctypes.memmove(memory.address, array.tobytes(), array.nbytes)
+            return
         strides = np.empty(array.shape, array.dtype).strides
         self.view(memory, array.dtype, 0, array.shape, tuple(s // array.itemsize for s in strides))[...] = array
 

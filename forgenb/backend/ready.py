@@ -29,7 +29,9 @@ class Ready:
         The slot of the first scalar, that of the first address, and the slots from one address to the next.
     """
 
-    __slots__ = ("backend", "block", "call", "chunk", "extent", "head", "kernel", "launcher", "places", "scalars", "tail")
+    __slots__ = (
+        "backend", "block", "call", "chunk", "extent", "head", "kernel", "launcher", "places", "scalars", "tail",
+    )  # fmt: skip
 
     def __init__(self, backend, kernel: Kernel, launcher, extent: int, chunk: int, packer, values, places: tuple):
         self.backend, self.kernel, self.launcher, self.extent, self.chunk = backend, kernel, launcher, extent, chunk

@@ -21,7 +21,8 @@ from ..creation import tensor
 from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Layout, Tensor, contiguous_strides, count, from_array, full, laid_out, layout_of
+from ..layout import Layout, contiguous_strides, count, layout_of
+from ..tensor import Tensor, from_array, full, laid_out
 from .copying import copy_kernel, copy_transposed, swapped_sizes
 
 CHUNK = 16384
@@ -234,8 +235,8 @@ class _MapPlan:
     """Everything about a launch of a map that follows from the layouts of its operands."""
 
     __slots__ = (
-        "backend", "dims", "extent", "kernel", "limit", "order", "outputs", "ready", "real", "shape", "storage", "strides",
-        "unrolled",
+        "backend", "dims", "extent", "kernel", "limit", "order", "outputs", "ready", "real", "shape", "storage",
+        "strides", "unrolled",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, dtype, out_dtype, inputs: tuple[Layout, ...], into: tuple[Layout, ...]):

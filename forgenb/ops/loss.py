@@ -11,8 +11,9 @@ from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp, log
 from ..kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real
+from ..layout import count
 from ..tape import record, refuse_tracked
-from ..tensor import Tensor, count, empty
+from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, row_major, run_rows, same_backend, together, widened
 from .ids import checked_ids
 from .reduction import mean

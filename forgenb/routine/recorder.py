@@ -17,10 +17,11 @@ from ..backend import seam
 from ..backend.planned import UNPLANNED, PlannedMemory
 from ..errors import BackendError, MemoryModeError
 from ..kernel import Kernel
+from ..layout import layout_of
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel, fill_kernel
 from ..tape import Node
-from ..tensor import Tensor, layout_of
+from ..tensor import Tensor
 from .late import Late
 from .statements import Launch, Place, Product
 from .symbol import Symbol

@@ -98,11 +98,11 @@ def test_products_that_blas_cannot_count_are_refused(cpu):
 
 
 def test_memory_that_there_is_not(cpu):
-    memory.Memory(4096)
+    memory.allocate(4096)
     with pytest.raises(MemoryError, match="does not fit"):
-        memory.Memory(2**60)
+        memory.allocate(2**60)
     with pytest.raises(MemoryError, match="does not fit"):
-        memory.Memory(2**70)
+        memory.allocate(2**70)
 
 
 FORK = """
