@@ -1,7 +1,10 @@
 """Launches that are prepared once and run many times: all of the argument block but scalars and addresses.
 
-An op on small tensors takes less time than the packing of its argument block. Here the block is packed when a launch
-is seen first; a backend may also offer a shorter way to its launcher (`Backend.prepare`).
+The arithmetic of an op on small tensors takes less time than packing its argument block. Here the block is packed when
+a launch is seen first. A backend may also have a shorter way to its launchers than `Backend.launch`:
+``prepare(launcher, extent, chunk, block, first, step, operands)`` gives a function and a header, or None for the usual
+way. The function is called with header and block, whose addresses are 0, and with the addresses one by one; the first
+belongs into slot `first`, the others each `step` slots on.
 
 Imports the declarations of `forgenb.kernel`. What a launch means is decided above, how it runs below.
 """
