@@ -13,7 +13,8 @@ from ..kernel.primitives import accumulate, fma, lane_sum, lanes, put, real, sqr
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import copied, run_rows, same_backend, together, widened
+from .apply import copied, run_rows, together, widened
+from .plans import same_backend
 from .reduction import sum_middle
 from .table import op
 

@@ -14,8 +14,9 @@ from ..kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, la
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, row_major, run_rows, same_backend, together, widened
+from .apply import as_tensor, copied, row_major, run_rows, together, widened
 from .ids import checked_ids
+from .plans import same_backend
 from .reduction import mean
 from .table import op
 

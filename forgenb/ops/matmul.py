@@ -17,7 +17,8 @@ from ..errors import DTypeError, ShapeError
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, pair, row_major, same_backend
+from .apply import as_tensor, copied, pair, row_major
+from .plans import same_backend
 from .reduction import sum_to
 from .table import op
 

@@ -14,7 +14,8 @@ from ..errors import ShapeError
 from ..layout import contiguous_strides, count
 from ..tape import record
 from ..tensor import Tensor, full
-from .apply import as_tensor, broadcast_shape, contiguous, copied
+from .apply import as_tensor, contiguous, copied
+from .plans import broadcast_shape
 from .table import op
 
 

@@ -89,7 +89,7 @@ def test_an_error_is_raised_again_each_time():
 
 
 def test_more_layouts_than_are_kept(monkeypatch):
-    monkeypatch.setattr("forgenb.ops.apply.MOST_PLANS", 3)
+    monkeypatch.setattr("forgenb.ops.plans.MOST_PLANS", 3)
     for _ in range(2):
         for n in range(1, 9):
             x = fnb.tensor(np.full(n, 2.0, "float32"))
