@@ -12,7 +12,8 @@ from typing import Any
 
 from .errors import ArgumentError, TapeError
 from .ops.apply import as_tensor
-from .tape import gradients, is_recording, no_grad, record, recording
+from .sweep import gradients
+from .tape import is_recording, no_grad, record, recording
 from .tensor import Tensor, full_like
 
 _DEPTH: ContextVar[int] = ContextVar("forgenb_grad_depth", default=0)

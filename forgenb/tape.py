@@ -11,7 +11,6 @@ This module knows tensors only by what it is handed; ops, kernels and backends m
 from __future__ import annotations
 
 import functools
-import heapq
 import inspect
 import itertools
 import weakref
@@ -20,34 +19,45 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from .backend import seam
 from .errors import TapeError
+from .layout import Layout
 from .tensor import Tensor
 
 _NUMBERS = itertools.count()
+_NONE: frozenset[int] = frozenset()
+_PLAIN = frozenset({int, bool, float, str, type(None)})
+"""Types of what closures hold besides tensors; looking one up takes a third of what `isinstance` takes."""
 _RECORDING: ContextVar[bool] = ContextVar("forgenb_recording", default=True)
 _LISTENERS: ContextVar[tuple] = ContextVar("forgenb_tapes", default=())
 
 
 class Node:
-    """One recorded op (or a leaf, which has no closure)."""
+    """One recorded op (or a leaf, which has no closure).
+
+    `layouts` are those of its outputs, and `label` is where `name` comes from, which few sweeps ask for.
+    """
 
     __slots__ = (
-        "backward", "consumed", "grads", "kept", "name", "number", "output", "parents", "saved", "specs", "tensor",
+        "backward", "consumed", "grads", "kept", "label", "layouts", "number", "output", "parents", "saved", "tensor",
     )  # fmt: skip
 
-    def __init__(self, name: str, specs: tuple, parents: tuple = (), backward: Callable | None = None):
+    def __init__(self, label: str, layouts: Sequence[Layout], parents: Sequence = (), backward: Callable | None = None):
         self.number = next(_NUMBERS)
-        self.name = name
-        self.specs = specs
+        self.label = label
+        self.layouts = layouts
         self.parents = parents
         self.backward: Any = backward
-        self.saved: tuple = ()
+        self.saved: Sequence[tuple[Tensor, int]] = ()
         self.output: Tensor | None = None
         self.consumed = False
-        self.kept: set[int] = set()
+        self.kept: frozenset[int] = _NONE
         self.grads: dict[int, Tensor] = {}
         self.tensor: weakref.ref | None = None
+
+    @property
+    def name(self) -> str:
+        """The op's name, or the leaf's own."""
+        return self.label if self.leaf else _op_name(self.label)
 
     @property
     def leaf(self) -> bool:
@@ -55,9 +65,13 @@ class Node:
         return self.backward is None and not self.consumed
 
 
+Parent = tuple[Node, int] | None
+"""What an input came from, and which output of it; None for one that is not tracked."""
+
+
 def leaf_node(tensor: Tensor) -> Node:
     """The node of a tensor whose gradient the user wants; it refers back to the tensor without keeping it alive."""
-    node = Node(tensor.name or "leaf", ((tensor.shape, tensor.dtype, tensor.backend),))
+    node = Node(tensor.name or "leaf", (tensor.layout,))
     node.tensor = weakref.ref(tensor)
     return node
 
@@ -182,24 +196,38 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
     TapeError
         If an output is tracked already, as an input of the op would be: a tape has no cycles.
     """
-    if not _RECORDING.get():
-        return _unrecorded(outputs)
-    parents = tuple((t.node, t.index) if t.node is not None else None for t in inputs)
-    if not any(parents):
-        return _unrecorded(outputs)
+    if _RECORDING.get():
+        parents: list[Parent] = []
+        tracked = False
+        for tensor in inputs:
+            node = tensor.node
+            if node is None:
+                parents.append(None)
+            else:
+                parents.append((node, tensor.index))
+                tracked = True
+        if tracked:
+            return _recorded(outputs, parents, backward, save_output)
+    for tape in _LISTENERS.get():
+        tape.passed_by()
+    return outputs
+
+
+def _recorded(outputs, parents: list[Parent], backward: Callable, save_output: bool):
     several = outputs if type(outputs) is tuple else (outputs,)
+    layouts = []
     for tensor in several:
+        layouts.append(tensor.layout)
         if tensor.node is not None:
             raise TapeError(
-                f"{_name(backward)} returned a tensor of shape {tensor.shape} that is on "
+                f"{_op_name(backward.__qualname__)} returned a tensor of shape {tensor.shape} that is on "
                 "the tape already, perhaps its own input: return a new tensor, such as a view of it"
             )
-    name = _name(backward)
-    node = Node(name, tuple((t.shape, t.dtype, t.backend) for t in several), parents, backward)
-    node.saved = _captured(backward)
+    node = Node(backward.__qualname__, layouts, parents, backward)
+    node.saved = saved = _captured(backward)
     if save_output:
-        node.output = several[0].detach()
-        node.saved += ((node.output, node.output.memory.version),)
+        node.output = output = several[0].detach()
+        saved.append((output, output.memory.version))
     for index, tensor in enumerate(several):
         tensor.node, tensor.index = node, index
     for tape in _LISTENERS.get():
@@ -207,180 +235,21 @@ def record(outputs, inputs: Sequence[Tensor], backward: Callable, save_output: b
     return outputs
 
 
-def _name(backward: Callable) -> str:
-    """The op's name; one that Python uses itself is written with an underscore after it."""
-    return backward.__qualname__.partition(".")[0].rstrip("_")
+def _op_name(label: str) -> str:
+    """The op that a closure is in; one that Python uses itself is written with an underscore after it."""
+    return label.partition(".")[0].rstrip("_")
 
 
-def _unrecorded(outputs):
-    for tape in _LISTENERS.get():
-        tape.passed_by()
-    return outputs
-
-
-def _captured(backward: Callable) -> tuple:
-    found = []
+def _captured(backward: Callable) -> list[tuple[Tensor, int]]:
+    """The tensors in the cells of a closure, each with the version that its memory has."""
+    found: list[tuple[Tensor, int]] = []
     for cell in backward.__closure__ or ():
         content = cell.cell_contents
-        if isinstance(content, Tensor):
-            found.append((content, content.memory.version))
-        elif type(content) is tuple:
-            found += [(t, t.memory.version) for t in content if isinstance(t, Tensor)]
-    return tuple(found)
-
-
-def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool, watch=None) -> list:
-    """Carry `seed` from `root` back to the leaves. See `Tensor.backward`.
-
-    Returns what this sweep found, as (node, output index, gradient): of leaves, and of inner tensors that
-    asked for theirs. `watch` is the `Tape` that times it, by default the one that is active.
-    """
-    _check_seed(root, seed)
-    run = _Sweep(retain_graph or create_graph, create_graph, watch)
-    run.arrive(root.node, root.index, seed, borrowed=True)
-    with recording(create_graph):
-        while run.heap:
-            run.step(run.nodes.pop(-heapq.heappop(run.heap)))
-    run.commit()
-    return run.finished
-
-
-def gradients(root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_graph: bool) -> list[Tensor | None]:
-    """Gradients of `root` with respect to `targets`, given back and left nowhere.
-
-    The sweep ends at the targets: what they were computed from is neither visited nor consumed, and no
-    leaf's ``grad`` changes. A target that `root` does not depend on has None.
-    """
-    _check_seed(root, seed)
-    found: dict[tuple[int, int], Tensor] = {}
-    ends = {t.node.number for t in targets}
-    run = _Sweep(create_graph, create_graph, None)
-    run.arrive(root.node, root.index, seed, borrowed=True)
-    with recording(create_graph):
-        while run.heap and -run.heap[0] >= min(ends):
-            node = run.nodes.pop(-heapq.heappop(run.heap))
-            if node.number not in ends:
-                run.step(node)
-                continue
-            for index in range(len(node.specs)):
-                grad, borrowed = run.waiting.pop((node.number, index), (None, False))
-                if grad is not None:
-                    found[node.number, index] = grad.copy() if borrowed else grad
-    return [found.get((t.node.number, t.index)) for t in targets]
-
-
-def _check_seed(root: Tensor, seed: Tensor) -> None:
-    if root.node is None:
-        raise TapeError(
-            f"backward from a tensor of shape {root.shape} that is not tracked: create what it depends on with "
-            "requires_grad=True, and compute it outside no_grad"
-        )
-    if not isinstance(seed, Tensor):
-        raise TapeError(
-            f"the seed gradient of {root.node.name} must be a tensor of shape {root.shape}, got "
-            f"{type(seed).__name__}: make one with fnb.tensor"
-        )
-    if (seed.shape, seed.dtype, seed.backend) != (root.shape, root.dtype, root.backend):
-        raise TapeError(
-            f"the seed gradient of {root.node.name} must have the root's shape {root.shape}, dtype {root.dtype.name} "
-            f"and backend {root.backend.name}, got {seed.shape}, {seed.dtype.name} and {seed.backend.name}"
-        )
-
-
-class _Sweep:
-    """One backward pass: gradients that wait for their node, and those that leaves will get."""
-
-    def __init__(self, retain: bool, create_graph: bool, watch):
-        active = _LISTENERS.get()
-        self.watch = watch or (active[-1] if active else None)
-        self.retain = retain
-        self.create_graph = create_graph
-        self.heap: list[int] = []
-        self.nodes: dict[int, Node] = {}
-        self.waiting: dict[tuple[int, int], tuple[Tensor, bool]] = {}
-        self.finished: list[tuple[Node, int, Tensor]] = []
-
-    def arrive(self, node: Node, index: int, grad: Tensor, borrowed: bool) -> None:
-        """Add a contribution; `borrowed` means that it must not be added to in place.
-
-        Someone else may hold the same memory, or its own elements may share some (a broadcast view).
-        """
-        if node.number not in self.nodes:
-            self.nodes[node.number] = node
-            heapq.heappush(self.heap, -node.number)
-        known = self.waiting.get((node.number, index))
-        if known is None:
-            self.waiting[node.number, index] = (grad, borrowed)
-        elif self.create_graph or known[1]:
-            self.waiting[node.number, index] = (known[0] + grad, False)
-        else:
-            known[0].add_in_place(grad)
-
-    def step(self, node: Node) -> None:
-        """Consume one node: its gradients are complete, since all later nodes have been visited."""
-        entries = [self.waiting.pop((node.number, i), None) for i in range(len(node.specs))]
-        for index, entry in enumerate(entries):
-            if entry is not None and (node.leaf or index in node.kept):
-                grad, borrowed = entry
-                self.finished.append((node, index, grad if node.leaf and not borrowed else grad.copy()))
-        if node.leaf:
-            return
-        grads = [entry[0] if entry is not None else None for entry in entries]
-        if self.watch is None:
-            self.spread(node, grads, self.call(node, grads))
-        else:
-            with self.watch.sweeping(node):
-                self.spread(node, grads, self.call(node, grads))
-
-    def call(self, node: Node, grads: list) -> tuple:
-        if node.consumed:
-            raise TapeError(
-                f"backward reached {node.name} (output shape {node.specs[0][0]}), whose graph was consumed by an "
-                "earlier backward: pass retain_graph=True to that one to sweep twice"
-            )
-        for tensor, version in node.saved:
-            if tensor.memory.version != version:
-                raise TapeError(
-                    f"{node.name} saved a tensor of shape {tensor.shape} for backward, and it was changed in place "
-                    f"afterwards (version {version} became {tensor.memory.version}): change a copy instead"
-                )
-        if node.output is None:
-            return node.backward(*grads)
-        output = node.output
-        if self.create_graph:
-            output = output.detach()
-            output.node, output.index = node, 0
-        return node.backward(*grads, output)
-
-    def spread(self, node: Node, grads: list, results: tuple) -> None:
-        if len(results) != len(node.parents):
-            raise TapeError(
-                f"the backward of {node.name} returned {len(results)} gradients for {len(node.parents)} inputs"
-            )
-        shared = [id(t.memory) for t in (*grads, *(s for s, _ in node.saved)) if t is not None]
-        for number, (parent, grad) in enumerate(zip(node.parents, results, strict=True)):
-            if parent is None or grad is None:
-                continue
-            source, index = parent
-            spec = source.specs[index]
-            if (grad.shape, grad.dtype, grad.backend) != spec:
-                raise TapeError(
-                    f"the backward of {node.name} gave input {number} a gradient of shape {grad.shape} and dtype "
-                    f"{grad.dtype.name} on {grad.backend.name!r}; the input has shape {spec[0]} and dtype "
-                    f"{spec[1].name} on {spec[2].name!r}"
-                )
-            borrowed = id(grad.memory) in shared or not grad.contiguous
-            shared.append(id(grad.memory))
-            self.arrive(source, index, grad, borrowed)
-        if not self.retain:
-            node.backward, node.saved, node.output, node.parents, node.consumed = None, (), None, (), True
-
-    def commit(self) -> None:
-        """Hand the finished gradients out, all of them or, where the sweep raised, none."""
-        recorder = seam.RECORDER.get()
-        with recording(self.create_graph):
-            for node, index, grad in self.finished:
-                if recorder is not None and node.leaf:
-                    recorder.gradients.append((node, index))
-                before = node.grads.get(index)
-                node.grads[index] = grad if before is None or not node.leaf else before + grad
+        if type(content) is not tuple:
+            if type(content) not in _PLAIN and isinstance(content, Tensor):
+                found.append((content, content.memory.version))
+            continue
+        for part in content:
+            if type(part) not in _PLAIN and isinstance(part, Tensor):
+                found.append((part, part.memory.version))
+    return found

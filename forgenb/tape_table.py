@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from .backend import seam
 from .errors import ArgumentError, TapeError
-from .tape import _LISTENERS, Node, sweep
+from .sweep import sweep
+from .tape import _LISTENERS, Node
 from .tensor import Tensor, full_like
 
 _CAPS = {
@@ -169,7 +170,7 @@ class Tape:
             place = self._places.get(node.number)
             if place is None or place >= known:
                 continue
-            several = len(node.specs)
+            several = len(node.layouts)
             if several == 1:
                 found[place] = grad
             else:
@@ -222,8 +223,8 @@ class Tape:
         place = self._places.get(node.number)
         if place is None:
             place = self._places[node.number] = len(self.entries)
-            shapes = tuple(spec[0] for spec in node.specs)
-            self.entries.append(Entry(place, node.name, (), shapes, node.specs[0][1].name, leaf=node.leaf))
+            shapes = tuple(layout.shape for layout in node.layouts)
+            self.entries.append(Entry(place, node.name, (), shapes, node.layouts[0].dtype.name, leaf=node.leaf))
             self._nodes.append(node)
         return place
 

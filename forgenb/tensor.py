@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,35 +16,7 @@ import numpy as np
 from .backend import seam
 from .backend.planned import PlannedMemory
 from .errors import ArgumentError, DTypeError, MemoryModeError, TapeError
-
-
-@lru_cache(maxsize=4096)
-def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Row-major strides of `shape`, in elements."""
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
-
-
-@lru_cache(maxsize=4096)
-def count(shape: tuple[int, ...]) -> int:
-    """Number of elements of `shape`."""
-    total = 1
-    for extent in shape:
-        total *= extent
-    return total
-
-
-@lru_cache(maxsize=4096)
-def gapless(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether these strides are the row-major ones, apart from those of axes with one element, which do not count."""
-    if count(shape) < 2:
-        return True
-    wanted = contiguous_strides(shape)
-    return all(extent == 1 or stride == step for extent, stride, step in zip(shape, strides, wanted, strict=True))
-
+from .layout import Layout, layout_of
 
 Method = Callable[..., "Tensor"]
 
@@ -55,13 +26,13 @@ class Tensor:
 
     Attributes
     ----------
-    shape, dtype, backend
-        As in NumPy; `backend` is the backend's object.
+    layout : Layout
+        Shape, strides, dtype and backend, which have properties of their own too.
     name : str or None
         A label for printing.
     """
 
-    __slots__ = ("__weakref__", "backend", "dtype", "index", "memory", "name", "node", "offset", "shape", "strides")
+    __slots__ = ("__weakref__", "index", "layout", "memory", "name", "node", "offset")
     __array_ufunc__: Any = None
 
     # What else a tensor can do: `forgenb.ops` puts it here when it is imported, so that each has one definition.
@@ -121,36 +92,53 @@ class Tensor:
     to: Method
     transpose: Method
 
-    def __init__(self, memory, offset: Any, shape: tuple, strides: tuple, dtype: np.dtype, backend):
+    def __init__(self, memory, offset: Any, layout: Layout):
         self.memory = memory
         self.offset = offset
-        self.shape = shape
-        self.strides = strides
-        self.dtype = dtype
-        self.backend = backend
+        self.layout = layout
         self.node: Any = None
         self.index = 0
         self.name: str | None = None
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents, as in NumPy."""
+        return self.layout.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements from one to the next along each axis."""
+        return self.layout.strides
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The elements' dtype, as in NumPy."""
+        return self.layout.dtype
+
+    @property
+    def backend(self) -> Any:
+        """The backend's object, in whose memory the elements are."""
+        return self.layout.backend
+
+    @property
     def ndim(self) -> int:
         """Number of dimensions."""
-        return len(self.shape)
+        return len(self.layout.shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return count(self.shape)
+        return self.layout.size
 
     @property
     def contiguous(self) -> bool:
         """Whether the elements lie in row-major order without gaps."""
-        return gapless(self.shape, self.strides)
+        return self.layout.contiguous
 
     @property
     def address(self) -> int:
         """Address of the first element in the backend's memory."""
-        return self.memory.address + self.offset * self.dtype.itemsize
+        return self.memory.address + self.offset * self.layout.itemsize
 
     def numpy(self) -> np.ndarray:
         """The elements as NumPy: a read-only view on host backends, a copy elsewhere."""
@@ -176,11 +164,12 @@ class Tensor:
 
     def view(self, shape: tuple, strides: tuple, offset: Any = 0) -> Tensor:
         """The same memory seen with another shape and strides, off the tape; a symbol makes the offset late."""
-        return Tensor(self.memory, self.offset + offset, shape, strides, self.dtype, self.backend)
+        own = self.layout
+        return Tensor(self.memory, self.offset + offset, layout_of(shape, strides, own.dtype, own.backend))
 
     def detach(self) -> Tensor:
         """The same memory, off the tape."""
-        return self.view(self.shape, self.strides)
+        return Tensor(self.memory, self.offset, self.layout)
 
     def changed(self) -> None:
         """Say that the elements were written in place."""
@@ -277,7 +266,7 @@ class Tensor:
         """Ask backward to keep the gradient of this inner tensor too; returns the tensor."""
         if self.node is None:
             raise TapeError("retain_grad on a tensor that is not tracked: it will never have a gradient")
-        self.node.kept.add(self.index)
+        self.node.kept |= {self.index}
         return self
 
     def backward(self, seed: Tensor | None = None, retain_graph: bool = False, create_graph: bool = False) -> None:
@@ -299,7 +288,7 @@ class Tensor:
             If this tensor is not tracked, the seed does not fit, the graph was consumed, or a value that a
             closure saved was changed in place.
         """
-        from .tape import sweep
+        from .sweep import sweep
 
         if seed is None:
             if self.size != 1:
@@ -338,7 +327,7 @@ class Parameter(Tensor):
 
     def __init__(self, data: Tensor, decay: bool | None = None):
         source = data if data.contiguous and data.node is None else data.copy().detach()
-        super().__init__(source.memory, source.offset, source.shape, source.strides, source.dtype, source.backend)
+        super().__init__(source.memory, source.offset, source.layout)
         self.decay = self.ndim >= 2 if decay is None else decay
         self.name = data.name
         self.requires_grad = True
@@ -346,8 +335,12 @@ class Parameter(Tensor):
 
 def empty(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
     """A tensor whose elements are not written yet."""
-    memory = seam.allocate(backend, count(shape) * dtype.itemsize)
-    return Tensor(memory, 0, shape, contiguous_strides(shape), dtype, backend)
+    return laid_out(layout_of(shape, None, dtype, backend))
+
+
+def laid_out(layout: Layout) -> Tensor:
+    """A tensor of a gapless layout whose elements are not written yet."""
+    return Tensor(seam.allocate(layout.backend, layout.nbytes), 0, layout)
 
 
 def from_array(array: np.ndarray, backend) -> Tensor:

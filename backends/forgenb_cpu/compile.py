@@ -18,6 +18,7 @@ import threading
 import time
 import types
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,7 @@ class Compiled:
     text: str
     seconds: float
     cached: bool
-    handle: object
+    handle: Any
 
 
 class _Beside(caching._CacheLocator):
@@ -132,16 +133,29 @@ def _panel(action: str, stored: str, dtype: str):
     return blocks.external(symbol)
 
 
-def build(name: str, text: str, bodies: dict, extras: dict, signature=SIGNATURE) -> Compiled:
-    """Compile `text`, which defines ``launch``, with `bodies` and `extras` in its namespace."""
-    key = store.digest(machine(), name, text, repr(signature), OPTIONS, bodies, extras)
+def build(name: str, text: str, bodies: dict, extras: dict, signature=SIGNATURE, options=OPTIONS) -> Compiled:
+    """Compile `text`, which defines ``launch``, with `bodies` and `extras` in its namespace.
+
+    With the option ``nogil`` it is made to be called from Python, by `entry_point`; otherwise it is a C function.
+    """
+    key = store.digest(machine(), name, text, repr(signature), options, bodies, extras)
     with _LOCK:
         if key not in _LIVE:
-            _LIVE[key] = _build(name, key, text, bodies, extras, signature)
+            _LIVE[key] = _build(name, key, text, bodies, extras, functools.partial(_decorator(options), signature))
         return _LIVE[key]
 
 
-def _build(name: str, key: str, text: str, bodies: dict, extras: dict, signature) -> Compiled:
+def entry_point(found: Compiled) -> Callable:
+    """The Python function of what was built with ``nogil``: the one inside Numba's dispatcher, which has one type."""
+    (only,) = found.handle.overloads.values()
+    return only.entry_point
+
+
+def _decorator(options: dict[str, Any]) -> Callable:
+    return functools.partial(njit if "nogil" in options else cfunc, **options)
+
+
+def _build(name: str, key: str, text: str, bodies: dict, extras: dict, decorate: Callable) -> Compiled:
     started = time.perf_counter()
     home = f"forgenb_launcher_{key}"
     folder = os.path.join(store.cache_folder(), f"{name}-{key}")
@@ -154,30 +168,36 @@ def _build(name: str, key: str, text: str, bodies: dict, extras: dict, signature
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaWarning)
         try:
-            handle, reason = _stored(path, text, module.launch, signature), None
+            handle, reason = _stored(path, text, module.launch, decorate), None
         except OSError as error:
-            handle, reason = cfunc(signature, **OPTIONS)(module.launch), error
+            handle, reason = decorate()(module.launch), error
     if reason is not None:
         store.warn_once(reason)
-    cached = known and handle.cache_hits > 0 if hasattr(handle, "cache_hits") else known
-    assert handle.address is not None
-    return Compiled(name, key, handle.address, text, time.perf_counter() - started, cached, handle)
+    seconds = time.perf_counter() - started
+    return Compiled(name, key, getattr(handle, "address", 0), text, seconds, known and _was_found(handle), handle)
 
 
-def _stored(path: str, text: str, launch, signature):
+def _was_found(handle: Any) -> bool:
+    """Whether Numba loaded it, where it says so (it does unless the store is out of order)."""
+    if hasattr(handle, "stats"):
+        return bool(handle.stats.cache_hits)
+    return getattr(handle, "cache_hits", 1) > 0
+
+
+def _stored(path: str, text: str, launch, decorate: Callable):
     """`launch` from its folder in the store, or compiled into it; an entry that cannot be read is made anew."""
     folder = os.path.dirname(path)
     prefix = os.path.basename(folder).rpartition("-")[0]
     for again in (True, False):
         if os.path.exists(path):
             try:
-                return cfunc(signature, cache=True, **OPTIONS)(launch)
+                return decorate(cache=True)(launch)
             except Exception:  # a damaged pickle may raise anything
                 shutil.rmtree(folder, ignore_errors=True)
         try:
             store.write_whole(path, text)
             store.prune(f"{prefix}-", os.path.basename(folder))
-            return cfunc(signature, cache=True, **OPTIONS)(launch)
+            return decorate(cache=True)(launch)
         except FileNotFoundError:  # another process has removed the folder meanwhile
             if not again:
                 raise

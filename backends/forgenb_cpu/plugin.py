@@ -20,8 +20,9 @@ import numpy as np
 from forgenb.errors import ArgumentError, ShapeError
 
 from .blas import PACK, blas_function, blas_report, blocks_for, gemm_launcher, load_blas, one_thread
+from .call import HEADER, MOST_OPERANDS, SLOTS, short_call
 from .compile import Compiled, compile_kernel, compiled
-from .memory import Memory, cached_bytes, release_cached
+from .memory import SMALL, Memory, allocate, cached_bytes, release_cached
 from .pool import Pool
 from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
@@ -32,6 +33,8 @@ STORAGE = {"bool": "bool_"}
 SERIAL_FLOP = 200_000
 MOST_THREADS = 1024
 LARGEST = 2**31 - 1
+HELD = 16
+"""A launch of less than this part of a chunk, some microseconds, holds Python's lock, which is cheaper."""
 
 
 class CpuBackend:
@@ -68,10 +71,12 @@ class CpuBackend:
     def __repr__(self) -> str:
         return f"<backend cpu, threads={self._threads}>"
 
-    def allocate(self, nbytes: int) -> Memory:
-        return Memory(nbytes)
+    allocate = staticmethod(allocate)  # the function itself, which spares each tensor a call
 
     def upload(self, memory: Memory, array: np.ndarray) -> None:
+        if array.nbytes <= SMALL:  # a number beside a tensor, mostly, for which a view would take 3 us
+            ctypes.memmove(memory.address, array.tobytes(), array.nbytes)
+            return
         strides = np.empty(array.shape, array.dtype).strides
         self.view(memory, array.dtype, 0, array.shape, tuple(s // array.itemsize for s in strides))[...] = array
 
@@ -101,6 +106,14 @@ class CpuBackend:
         if call is None:
             call = self._calls[launcher.address] = CALL(launcher.address)
         call(0, extent, block)
+
+    def prepare(self, launcher: Compiled, extent: int, chunk: int, block: bytes, first: int, step: int, operands: int):
+        """A launch without its addresses as (call, header of the block), or None where it goes through `launch`."""
+        short = extent <= chunk and len(block) <= 8 * SLOTS and operands <= MOST_OPERANDS
+        if not short or type(self).launch is not CpuBackend.launch:
+            return None
+        nogil = extent * HELD > chunk
+        return short_call(operands, nogil), HEADER.pack(launcher.address, extent, len(block) // 8, first, step)
 
     def gemm(self, *arguments) -> None:
         launcher, extent, chunk, values, packer = self.gemm_launch(*arguments)

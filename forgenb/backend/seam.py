@@ -16,12 +16,13 @@ import numpy as np
 
 from ..kernel import Kernel
 from .planned import PlannedMemory
+from .ready import Ready
 
 RECORDER: ContextVar = ContextVar("forgenb_recorder", default=None)
 """What takes launches down instead of running them, while a step is recorded."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Stats:
     """Counts since the process started. ``stats().since(before)`` gives those of a piece of code."""
 
@@ -71,6 +72,34 @@ def launch(backend, kernel: Kernel, real: str, storage: tuple[str, ...], extent:
     started = time.perf_counter()
     backend.launch(found, extent, chunk, block)
     _Trace.events.append((kernel.name, time.perf_counter() - started))
+
+
+def launch_ready(ready: Ready, block: bytes, *addresses: int) -> None:
+    """Run a launch that was prepared."""
+    _COUNTS.launches += 1
+    if _Trace.events is None:
+        ready.call(block, *addresses)
+        return
+    started = time.perf_counter()
+    ready.call(block, *addresses)
+    _Trace.events.append((ready.kernel.name, time.perf_counter() - started))
+
+
+def launch_new(ready: Ready, block: bytes, nbytes: int, first: int, second: int | None):
+    """Allocate, and run a prepared launch of one or two operands that writes there; nothing is being recorded."""
+    memory = ready.backend.allocate(nbytes)
+    counts = _COUNTS
+    counts.launches += 1
+    counts.allocations += 1
+    counts.bytes_allocated += nbytes
+    started = 0.0 if _Trace.events is None else time.perf_counter()
+    if second is None:
+        ready.call(block, first, memory.address)
+    else:
+        ready.call(block, first, second, memory.address)
+    if _Trace.events is not None:
+        _Trace.events.append((ready.kernel.name, time.perf_counter() - started))
+    return memory
 
 
 def gemm(backend, *arguments) -> None:

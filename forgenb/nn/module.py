@@ -192,10 +192,9 @@ def move(parameter: Parameter, backend: str) -> None:
         grad = parameter.grad
         if made is parameter:
             return
-        parameter.memory, parameter.offset, parameter.strides = made.memory, made.offset, made.strides
-        parameter.backend = made.backend
+        parameter.memory, parameter.offset, parameter.layout = made.memory, made.offset, made.layout
         if parameter.node is not None:
-            parameter.node.specs = ((parameter.shape, parameter.dtype, parameter.backend),)
+            parameter.node.layouts = (parameter.layout,)
             parameter.grad = None if grad is None else grad.to(backend)
 
 

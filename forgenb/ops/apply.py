@@ -1,31 +1,30 @@
-"""Launch kernels on tensors: broadcasting, dtypes, output memory and argument blocks, decided once.
+"""Launch kernels on tensors: operands, output memory, and the plan of the launch.
 
 Ops call these functions and nothing below them. `run_map` launches a scalar function over broadcast
 operands of any strides; `run_rows` launches a row program on contiguous operands.
 
-Imports the seam, kernels, tensors and the copy kernel; no rule of a gradient belongs here.
+Imports the seam, kernels, tensors, plans and the copy kernel; no rule of a gradient belongs here.
 """
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
 from numbers import Number
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
 from ..backend import seam
 from ..creation import tensor
-from ..dtypes import BOOL, DEFAULT, FLOAT16, INT64, NAMES, compute_dtype, result_dtype
-from ..errors import ArgumentError, BackendError, ShapeError
-from ..kernel import PANEL, Kernel, map_block, row_block
-from ..tensor import Tensor, contiguous_strides, count, empty, from_array, full
+from ..dtypes import DEFAULT, FLOAT16, INT64, result_dtype
+from ..errors import ArgumentError
+from ..kernel import Kernel
+from ..layout import contiguous_strides
+from ..tensor import Tensor, from_array, full, laid_out
 from .copying import copy_kernel, copy_transposed, swapped_sizes
+from .plans import MAPS, ROWS, MapPlan, planned_map, planned_rows
 
-CHUNK = 16384
-"""Elements of a chunk: a constant, so that results never depend on the number of threads."""
-
-_FIXED = {"int": INT64, "bool": BOOL, "uint": np.dtype("uint32")}
+_LAYOUT = attrgetter("layout")
 
 
 def as_tensor(value, like=None) -> Tensor:
@@ -62,6 +61,8 @@ def _kind(number: object) -> str:
 
 def pair(x, y) -> tuple[Tensor, Tensor]:
     """Two operands as tensors; of two float dtypes the lesser is converted, so that gradients find their way back."""
+    if type(x) is type(y) is Tensor and x.layout.dtype is y.layout.dtype:
+        return x, y
     if not isinstance(x, Tensor):
         x = as_tensor(x, y) if isinstance(y, Tensor) else as_tensor(x)
     if not isinstance(y, Tensor):
@@ -72,23 +73,6 @@ def pair(x, y) -> tuple[Tensor, Tensor]:
         common = result_dtype(x.dtype, y.dtype)
         x, y = (t if t.dtype is common else astype(t, common) for t in (x, y))
     return x, y
-
-
-def same_backend(name: str, tensors) -> None:
-    """Refuse operands of different backends.
-
-    Raises
-    ------
-    BackendError
-        Naming both backends and the call that moves a tensor.
-    """
-    first = tensors[0].backend
-    for other in tensors[1:]:
-        if other.backend is not first:
-            raise BackendError(
-                f"{name} got tensors of backends {first.name!r} and {other.backend.name!r}: move one with "
-                f".to({first.name!r})"
-            )
 
 
 def refuse_shared(name: str, place: Tensor) -> None:
@@ -103,47 +87,6 @@ def refuse_shared(name: str, place: Tensor) -> None:
         raise ArgumentError(
             f"{name} into a broadcast view of shape {place.shape}: elements share memory, write a copy()"
         )
-
-
-@lru_cache(maxsize=4096)
-def broadcast_shape(name: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """The shape that operands of `shapes` broadcast to.
-
-    Raises
-    ------
-    ShapeError
-        If they do not broadcast, naming the op and the shapes.
-    """
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        listed = " and ".join(map(str, shapes))
-        raise ShapeError(f"{name} got shapes {listed}, which do not broadcast: sizes must match or be 1") from None
-
-
-@lru_cache(maxsize=4096)
-def _geometry(shape: tuple, layouts: tuple) -> tuple:
-    """Collapsed dims of a loop over `shape`, each operand's strides there, and whether all innermost ones are 1."""
-    rows = []
-    for own, strides in layouts:
-        missing = len(shape) - len(own)
-        rows.append([0] * missing + [0 if s == 1 else t for s, t in zip(own, strides, strict=True)])
-    dims: list[int] = []
-    kept: list[list[int]] = [[] for _ in layouts]
-    for axis, extent in enumerate(shape):
-        if extent == 1:
-            continue
-        if dims and all(r[-1] == row[axis] * extent for r, row in zip(kept, rows, strict=True)):
-            dims[-1] *= extent
-            for r, row in zip(kept, rows, strict=True):
-                r[-1] = row[axis]
-        else:
-            dims.append(extent)
-            for r, row in zip(kept, rows, strict=True):
-                r.append(row[axis])
-    if not dims:
-        dims, kept = [1], [[1] for _ in layouts]
-    return tuple(dims), tuple(tuple(r) for r in kept), all(r[-1] == 1 for r in kept)
 
 
 def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into: tuple | None = None, out_dtype=None):
@@ -169,62 +112,50 @@ def run_map(kernel: Kernel, inputs: tuple, scalars: tuple = (), dtype=None, into
     Tensor or tuple of Tensor
         One per result of the kernel.
     """
-    name = kernel.name
-    first = inputs[0]
-    if len(inputs) > 1:
-        same_backend(name, inputs)
-        shapes = tuple(t.shape for t in inputs)
-        shape = first.shape if shapes.count(first.shape) == len(shapes) else broadcast_shape(name, shapes)
+    if len(inputs) == 2:
+        x, y = inputs
+        key: tuple = (kernel, x.layout, y.layout)
     else:
-        shape = first.shape
-    plan = _plan(kernel)
-    if dtype is None:
-        reals = [inputs[i].dtype for i in plan.reals]
-        dtype = result_dtype(*reals) if reals else DEFAULT
-    if into is None:
-        into = tuple([empty(shape, fixed or out_dtype or dtype, first.backend) for fixed in plan.outputs])
-    operands = [into[i] if written else inputs[i] for written, i in plan.order]
-    dims, strides, straight = _geometry(shape, tuple([(t.shape, t.strides) for t in operands]))
-    compute = compute_dtype(dtype)
-    storage = tuple([NAMES[t.dtype] for t in operands])
-    in_place = straight and _stored_as_used(kernel, compute, storage)
-    limit = dims[-1] if in_place else PANEL
+        x, y = inputs[0], None
+        key = (kernel, *map(_LAYOUT, inputs))
+    if into is not None:
+        key += tuple(map(_LAYOUT, into))
+    if not dtype is out_dtype is None:
+        key += (dtype, out_dtype)
+    plan = MAPS.get(key) or planned_map(key, len(inputs), dtype, out_dtype)
     recorder = seam.RECORDER.get()
+    if plan.unrolled and recorder is None:
+        return _run_unrolled(plan, scalars, into, x, y)
+    if into is None:
+        into = tuple([laid_out(layout) for layout in plan.outputs])
+    operands = [into[i] if written else inputs[i] for written, i in plan.order]
     if recorder is not None:
-        recorder.map(kernel, NAMES[compute], storage, shape, scalars, limit, dims, operands, strides)
-        return into[0] if len(into) == 1 else into
-    block: list = [*scalars, len(dims), limit, *dims]
-    for operand, steps in zip(operands, strides, strict=True):
-        block.append(operand.memory.address + operand.offset * operand.dtype.itemsize)
-        block += steps
-    packed = map_block(kernel, len(dims)).pack(*block)
-    seam.launch(first.backend, kernel, NAMES[compute], storage, count(shape), CHUNK, packed)
+        recorder.map(
+            kernel, plan.real, plan.storage, plan.shape, scalars, plan.limit, plan.dims, operands, plan.strides
+        )
+    elif plan.extent:
+        ready = plan.ready or plan.prepare()
+        addresses = [t.memory.address + t.offset * t.layout.itemsize for t in operands]
+        seam.launch_ready(ready, ready.with_scalars(scalars), *addresses)
     return into[0] if len(into) == 1 else into
 
 
-@lru_cache(maxsize=4096)
-def _stored_as_used(kernel: Kernel, compute: np.dtype, storage: tuple[str, ...]) -> bool:
-    """Whether every operand is stored in the dtype that the body works in, so that no panel is converted."""
-    return all(NAMES[_FIXED.get(o.kind, compute)] == stored for o, stored in zip(kernel.operands, storage, strict=True))
-
-
-class _Plan(NamedTuple):
-    """Where a kernel's operands come from: (written, position), which inputs are real, and fixed output dtypes."""
-
-    order: tuple[tuple[bool, int], ...]
-    reals: tuple[int, ...]
-    outputs: tuple[np.dtype | None, ...]
-
-
-@cache
-def _plan(kernel: Kernel) -> _Plan:
-    read = [o.name for o in kernel.operands if o.reads]
-    order = tuple(
-        (True, kernel.results.index(o.name)) if o.writes else (False, read.index(o.name)) for o in kernel.operands
-    )
-    reals = tuple(read.index(o.name) for o in kernel.operands if o.reads and o.kind == "real")
-    kinds = {o.name: o.kind for o in kernel.operands}
-    return _Plan(order, reals, tuple(_FIXED.get(kinds[name]) for name in kernel.results))
+def _run_unrolled(plan: MapPlan, scalars: tuple, into: tuple | None, x: Tensor, y: Tensor | None) -> Tensor:
+    """`run_map` of one or two inputs into one output, without loops: small ops spend most of their time in here."""
+    ready: Any = plan.ready
+    block = ready.with_scalars(scalars) if scalars else ready.block
+    first = x.memory.address + x.offset * x.layout.itemsize
+    second = None if y is None else y.memory.address + y.offset * y.layout.itemsize
+    if into is None:
+        layout = plan.outputs[0]
+        return Tensor(seam.launch_new(ready, block, layout.nbytes, first, second), 0, layout)
+    (out,) = into
+    third = out.memory.address + out.offset * out.layout.itemsize
+    if second is None:
+        seam.launch_ready(ready, block, first, third)
+    else:
+        seam.launch_ready(ready, block, first, second, third)
+    return out
 
 
 def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (), dtype=None, work: int = 0) -> None:
@@ -245,22 +176,15 @@ def run_rows(kernel: Kernel, sizes: tuple, operands: tuple, scalars: tuple = (),
     work : int
         Elements that one row touches, where it is not the product of the other sizes.
     """
-    for operand, t in zip(kernel.operands, operands, strict=True):
-        if not t.contiguous:
-            raise ArgumentError(
-                f"row kernel {kernel.name}: operand {operand.name} of shape {t.shape} is not contiguous"
-            )
-        if dtype is None and operand.kind == "real":
-            dtype = t.dtype
-    cost = work or max(1, count(sizes[1:]))
-    real, chunk = NAMES[dtype or DEFAULT], max(1, CHUNK // cost)
+    key = (kernel, sizes, dtype, work, *map(_LAYOUT, operands))
+    plan = ROWS.get(key) or planned_rows(key)
     recorder = seam.RECORDER.get()
     if recorder is not None:
-        recorder.rows(kernel, real, sizes, scalars, chunk, operands)
-        return
-    addresses = [t.memory.address + t.offset * t.dtype.itemsize for t in operands]
-    packed = row_block(kernel).pack(*sizes, *scalars, *addresses)
-    seam.launch(operands[0].backend, kernel, real, (), sizes[0], chunk, packed)
+        recorder.rows(kernel, plan.real, sizes, scalars, plan.chunk, operands)
+    elif sizes[0]:
+        ready = plan.ready or plan.prepare()
+        addresses = [t.memory.address + t.offset * t.layout.itemsize for t in operands]
+        seam.launch_ready(ready, ready.with_scalars(scalars), *addresses)
 
 
 def contiguous(x: Tensor) -> Tensor:

@@ -58,10 +58,10 @@ def sub(x, y) -> Tensor:
     Backward: :math:`dx = dout`, :math:`dy = -dout`. Saves nothing.
     """
     x, y = pair(x, y)
-    x_shape, y_shape = x.shape, y.shape
+    x_shape, y_shape, y_wanted = x.shape, y.shape, y.requires_grad
 
     def backward(dout):
-        return sum_to(dout, x_shape), neg(sum_to(dout, y_shape))
+        return sum_to(dout, x_shape), neg(sum_to(dout, y_shape)) if y_wanted else None
 
     return record(run_map(sub_kernel, (x, y)), (x, y), backward)
 

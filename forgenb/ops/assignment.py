@@ -14,10 +14,11 @@ from ..dtypes import result_dtype
 from ..errors import ArgumentError, ShapeError, TapeError
 from ..tape import is_recording
 from ..tensor import Tensor
-from .apply import as_tensor, copied, refuse_shared, run_map, same_backend
+from .apply import as_tensor, copied, refuse_shared, run_map
 from .copying import copy_kernel
 from .indexing import is_index_array, key_parts, view_geometry
 from .movement import broadcast_to
+from .plans import same_backend
 from .table import op
 
 

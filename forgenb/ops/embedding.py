@@ -12,8 +12,9 @@ from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, run_rows, same_backend, widened
+from .apply import as_tensor, copied, run_rows, widened
 from .ids import checked_ids
+from .plans import same_backend
 from .reduction import sum_to
 from .table import op
 

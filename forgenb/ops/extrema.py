@@ -14,8 +14,9 @@ from ..dtypes import INT64
 from ..errors import ArgumentError
 from ..kernel import row_kernel
 from ..kernel.primitives import lane_max, lanes, maximum, minimum, put, select
+from ..layout import count
 from ..tape import record
-from ..tensor import Tensor, count, empty
+from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, row_major, run_rows
 from .casts import astype
 from .comparison import equal, where

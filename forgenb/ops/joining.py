@@ -14,11 +14,12 @@ from ..dtypes import result_dtype
 from ..errors import ArgumentError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, run_map, same_backend
+from .apply import as_tensor, run_map
 from .casts import astype
 from .copying import copy_kernel
 from .indexing import getitem
 from .movement import expand_dims, zeros
+from .plans import same_backend
 from .table import op
 
 

@@ -14,9 +14,11 @@ import numpy as np
 from ..backend import seam
 from ..dtypes import FLOAT16, NAMES, result_dtype
 from ..errors import DTypeError, ShapeError
+from ..layout import count
 from ..tape import record
-from ..tensor import Tensor, count, empty
-from .apply import as_tensor, copied, pair, row_major, same_backend
+from ..tensor import Tensor, empty
+from .apply import as_tensor, copied, pair, row_major
+from .plans import same_backend
 from .reduction import sum_to
 from .table import op
 

@@ -11,9 +11,11 @@ import numpy as np
 
 from ..dtypes import compute_dtype
 from ..errors import ShapeError
+from ..layout import contiguous_strides, count
 from ..tape import record
-from ..tensor import Tensor, contiguous_strides, count, full
-from .apply import as_tensor, broadcast_shape, contiguous, copied
+from ..tensor import Tensor, full
+from .apply import as_tensor, contiguous, copied
+from .plans import broadcast_shape
 from .table import op
 
 

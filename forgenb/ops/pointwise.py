@@ -25,12 +25,18 @@ from .table import SHAPES, op, unary
 
 def as_float(x) -> Tensor:
     """`x` as a tensor of a float dtype: integers and bools become float32."""
-    x = as_tensor(x)
-    return x if x.dtype.kind == "f" else copied(x, float_dtype(x.dtype))
+    if not isinstance(x, Tensor):
+        x = as_tensor(x)
+    return x if x.layout.dtype.kind == "f" else copied(x, float_dtype(x.dtype))
 
 
 def as_floats(*values) -> tuple[Tensor, ...]:
     """`as_float` of each, on one backend."""
+    for value in values:
+        if type(value) is not Tensor or value.layout.dtype.kind != "f":
+            break
+    else:
+        return values
     return tuple(as_float(t) for t in together(*values))
 
 

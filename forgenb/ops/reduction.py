@@ -16,8 +16,9 @@ from ..dtypes import FLOAT16, INT64, float_dtype
 from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
+from ..layout import contiguous_strides, count
 from ..tape import record
-from ..tensor import Tensor, contiguous_strides, count, empty, full_like
+from ..tensor import Tensor, empty, full_like
 from .apply import as_tensor, copied, row_major, run_rows, widened
 from .table import SHAPES, op
 
@@ -113,7 +114,7 @@ def _total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
 
 def sum_to(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """`x` summed over the axes along which a tensor of `shape` was broadcast to its shape."""
-    if x.shape == shape:
+    if x.layout.shape == shape:
         return x
     missing = x.ndim - len(shape)
     axes = tuple(range(missing)) + tuple(

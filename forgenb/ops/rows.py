@@ -10,8 +10,9 @@ import numpy as np
 from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
+from ..layout import count
 from ..tape import record
-from ..tensor import Tensor, count, empty
+from ..tensor import Tensor, empty
 from .apply import as_tensor, run_rows
 from .ids import wrapped_ids
 from .movement import movable, moveaxis, narrowed

@@ -17,12 +17,14 @@ from ..dtypes import INT64
 from ..errors import DTypeError, ShapeError, TapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
+from ..layout import count
 from ..tape import is_recording, record
-from ..tensor import Tensor, count, empty
-from .apply import as_tensor, refuse_shared, run_map, run_rows, same_backend
+from ..tensor import Tensor, empty
+from .apply import as_tensor, refuse_shared, run_map, run_rows
 from .copying import copy_kernel
 from .ids import wrapped_ids
 from .movement import movable, narrowed
+from .plans import same_backend
 from .rows import take
 from .table import op
 

@@ -12,8 +12,9 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp
 from ..kernel.primitives import accumulate, infinity, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real, select
+from ..layout import count
 from ..tape import record, refuse_tracked
-from ..tensor import Tensor, count, empty
+from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, run_rows, together, widened
 from .table import op
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..dtypes import as_dtype
 from ..errors import NotFiniteError
-from ..tensor import contiguous_strides, count
+from ..layout import contiguous_strides, count
 from .late import value_of
 from .statements import Launch, Place, Product
 

@@ -18,6 +18,7 @@ from ..backend.planned import UNPLANNED, PlannedMemory
 from ..dtypes import INT64
 from ..errors import BackendError, MemoryModeError
 from ..kernel import Kernel
+from ..layout import layout_of
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel, fill_kernel
 from ..ops.ids import inside
@@ -88,14 +89,14 @@ class Recorder:
         written = {id(memory) for statement in self.statements for memory in statement.writes}
         for memory, array, position in reversed(self.constants):
             if id(memory) in written:
-                source = Tensor(memory.owner, 0, (array.size,), (1,), array.dtype, self.backend)
+                source = Tensor(memory.owner, 0, layout_of((array.size,), None, array.dtype, self.backend))
                 memory.place(None, None, "undecided", UNPLANNED)
                 self.memories.append(memory)
                 self._insert_copy(position, source, memory)
 
     def _insert_copy(self, position: int, source: Tensor, memory: PlannedMemory) -> None:
         kept, self.statements = self.statements[position:], self.statements[:position]
-        target = Tensor(memory, 0, source.shape, source.strides, source.dtype, self.backend)
+        target = Tensor(memory, 0, source.layout)
         token = seam.RECORDER.set(self)
         try:
             run_map(copy_kernel, (source,), into=(target,), dtype=source.dtype)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..creation import tensor
-from ..tensor import Tensor, contiguous_strides
+from ..layout import contiguous_strides
+from ..tensor import Tensor
 
 
 def sliced(array: np.ndarray) -> Tensor:

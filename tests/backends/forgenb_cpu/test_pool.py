@@ -1,5 +1,6 @@
 """Launches of several Python threads, while the number of threads changes and processes fork."""
 
+import gc
 import os
 import random
 import subprocess
@@ -85,6 +86,29 @@ def test_a_system_without_more_threads_is_served_by_those_there_are(cpu, monkeyp
         assert (x + x).sum().item() == 200_000
 
 
+@pytest.mark.parametrize("size", [64, 8000])
+def test_threads_share_prepared_launches(size):
+    def work(place):
+        x = fnb.tensor(np.full(size, float(place), "float32"))
+        for _ in range(300):
+            assert (x + x).tolist()[:: size // 2] == [2.0 * place] * 2
+
+    in_threads(work)
+
+
+def test_freed_blocks_are_handed_out_again(cpu):
+    gc.collect()
+    memory.release_cached()
+    first = memory.allocate(200)
+    address = first.address
+    assert address % memory.ALIGN == 0
+    del first
+    assert cpu.memory() == {"cached": 256}
+    assert memory.allocate(256).address == address
+    cpu.release_cached()
+    assert cpu.memory() == {"cached": 0}
+
+
 @pytest.mark.parametrize("number", [0, -1, 2.5, "2", 10**6])
 def test_a_wrong_number_of_threads_is_refused(cpu, number):
     with pytest.raises(ArgumentError, match="1 to 1024"):
@@ -98,11 +122,11 @@ def test_products_that_blas_cannot_count_are_refused(cpu):
 
 
 def test_memory_that_there_is_not(cpu):
-    memory.Memory(4096)
+    memory.allocate(4096)
     with pytest.raises(MemoryError, match="does not fit"):
-        memory.Memory(2**60)
+        memory.allocate(2**60)
     with pytest.raises(MemoryError, match="does not fit"):
-        memory.Memory(2**70)
+        memory.allocate(2**70)
 
 
 FORK = """

@@ -8,7 +8,7 @@ from support.cuda import installed, lane_backend
 
 import forgenb as fnb
 from forgenb.errors import IndexRangeError
-from forgenb.tensor import contiguous_strides
+from forgenb.layout import contiguous_strides
 
 RNG = np.random.default_rng(3)
 
