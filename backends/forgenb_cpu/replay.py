@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import types as nt
 
-from .compile import build
+from .compile import assembly, build
 from .pool import CLAIM, FINISH, LOOPS, OPEN
 
 REPLAY = f"""\
@@ -55,7 +55,7 @@ class Replay:
             start = int(starts[number])
             self._fill(start, values, packer)
             self._table[number] = launcher.address, extent, chunk, base + start
-        self._count = len(rows)
+        self._count, self._start = len(rows), self._table.ctypes.data
         self._patches = [(f, np.array(i, np.intp), np.array(d, np.intp)) for f, (i, d) in self._late.items()]
 
     def _fill(self, start: int, values: list, packer) -> None:
@@ -71,18 +71,41 @@ class Replay:
 
     def run(self) -> None:
         """Compute the late numbers and run every row."""
+        self.prepare()
+        with self.backend.products_alone():
+            self.backend.replay_table(self._start, self._count)
+
+    def prepare(self) -> None:
+        """Compute the late numbers."""
         for compute, integers, floats in self._patches:
             value = compute()
             if len(integers):
                 self._blocks[integers] = value
             if len(floats):
                 self._floats[floats] = value
+
+    def step(self, position: int) -> None:
+        """Run one row, after `prepare`."""
+        row, small = self._rows[position]
         with self.backend.products_alone():
-            self.backend.replay_table(self._table.ctypes.data, self._count)
+            if small:
+                replay_function()(0, row, 1, 1)
+            else:
+                self.backend.replay_table(row, 1)
+
+    @functools.cached_property
+    def _rows(self) -> list[tuple[int, bool]]:
+        """Address of each row, and whether its launch is one chunk, which wakes no other thread."""
+        table = self._table.tolist()
+        return [(self._start + 32 * n, extent <= chunk) for n, (_, extent, chunk, _) in enumerate(table)]
 
     def source(self) -> str:
         """The text of every launcher in it."""
         return "\n".join(dict.fromkeys(f"# {launcher.name}\n{launcher.text}" for launcher in self.launchers))
+
+    def assembly(self) -> str:
+        """The machine code of every launcher in it, as text."""
+        return "\n".join(f"# {launcher.name}\n{assembly(launcher)}" for launcher in dict.fromkeys(self.launchers))
 
 
 @functools.cache

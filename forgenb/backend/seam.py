@@ -16,9 +16,13 @@ import numpy as np
 
 from ..kernel import Kernel
 from .planned import PlannedMemory
+from .progress import compiling
 
 RECORDER: ContextVar = ContextVar("forgenb_recorder", default=None)
 """What takes launches down instead of running them, while a step is recorded."""
+
+METERS: list = []
+"""Those who count the blocks that are alive; see `forgenb.backend.peak_memory`."""
 
 
 @dataclass
@@ -55,7 +59,8 @@ def launcher(backend, kernel: Kernel, real: str, storage: tuple[str, ...] = ()):
     key = (backend, kernel, real, storage)
     found = _LAUNCHERS.get(key)
     if found is None:
-        found = _LAUNCHERS[key] = backend.compile(kernel, real, storage)
+        with compiling(kernel.name):
+            found = _LAUNCHERS[key] = backend.compile(kernel, real, storage)
     return found
 
 
@@ -89,7 +94,11 @@ def allocate(backend, nbytes: int):
         return recorder.allocate(nbytes)
     _COUNTS.allocations += 1
     _COUNTS.bytes_allocated += nbytes
-    return backend.allocate(nbytes)
+    memory = backend.allocate(nbytes)
+    if METERS:
+        for meter in METERS:
+            meter.add(memory, nbytes)
+    return memory
 
 
 def upload(backend, memory, array: np.ndarray) -> None:

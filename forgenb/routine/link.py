@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from ..backend import seam
+from ..errors import BackendError
 from .late import Late, value_of
 from .statements import Launch, Place, Product
 
 
 def link(statements: list[Launch | Product], backend):
-    """A runner with ``run()`` and ``source()`` for statements whose memory has its place."""
+    """What runs statements whose memory has its place.
+
+    It has ``run()``; ``prepare()`` and then ``step(position)`` for one statement after another; ``source()`` and
+    ``assembly()``.
+    """
     replay = getattr(backend, "replay", None)
     if replay is None:
         return PlainRunner(statements, backend)
@@ -44,6 +49,13 @@ class PlainRunner:
         for statement in self.statements:
             self.launch(statement)
 
+    def prepare(self) -> None:
+        """Nothing: late numbers are computed as each statement is launched."""
+
+    def step(self, position: int) -> None:
+        """Launch the statement at a position."""
+        self.launch(self.statements[position])
+
     def launch(self, statement: Launch | Product) -> None:
         """Launch one statement."""
         if isinstance(statement, Product):
@@ -61,3 +73,29 @@ class PlainRunner:
         """What the backend generates for each kernel."""
         kernels = {(s.kernel, s.real) for s in self.statements if isinstance(s, Launch)}
         return "\n".join(self.backend.source(kernel, real) for kernel, real in sorted(kernels, key=lambda k: k[0].name))
+
+    def assembly(self) -> str:
+        """What the backend's compiler makes of each kernel.
+
+        Raises
+        ------
+        BackendError
+            If it makes no assembly.
+        """
+        make = getattr(self.backend, "assembly", None)
+        if make is None:
+            raise BackendError(
+                f"the backend {self.backend.name!r} has no assembly, since it compiles nothing to machine code: "
+                "routine.source shows what runs"
+            )
+        parts = dict.fromkeys(map(_assembled, self.statements))
+        return "\n".join(make(*part) for part in sorted(parts, key=lambda p: p[0].name if p[0] else ""))
+
+
+def _assembled(statement: Launch | Product) -> tuple:
+    """Kernel (None for a product), float type, storage and dimensions: what its machine code depends on."""
+    if isinstance(statement, Product):
+        return None, statement.real, (), 0
+    kernel = statement.kernel
+    dims = statement.values[len(kernel.scalars)] if kernel.form == "map" else 0
+    return kernel, statement.real, statement.storage, dims
