@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from forgenb.routine.figures import BLUE, GREY, ORANGE, new_figure, write_figure
+from forgenb.routine.figures import BLUE, GREY, ORANGE, new_figure, plain_logarithms, write_figure
 
 from .contenders.specs import OWN
 from .measure import Row
@@ -48,6 +48,8 @@ def plot(rows: Sequence[Row], limits: Mapping, path: str | os.PathLike[str]) -> 
             axes.scatter(*zip(*theirs), marker=mark, s=22, color=GREY, edgecolors="white", linewidths=0.5, label=name)
     axes.axvline(1, color="black", linewidth=1)
     axes.set(xscale="log", yticks=list(places.values()), yticklabels=list(places))
+    plain_logarithms(axes.xaxis)
+    axes.margins(x=0.15)
     axes.set_xlabel("time of a step over that of the fastest peer (less is faster)")
     axes.set_title(machine_line(limits), loc="left", fontsize=9)
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 
-__all__ = ["check_figure_file", "new_figure", "write_figure"]
+__all__ = ["check_figure_file", "new_figure", "plain_logarithms", "write_figure"]
 
 KINDS = (".svg", ".png", ".pdf")
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7f7f7f"
@@ -41,6 +41,15 @@ def new_figure(width: float, height: float) -> tuple[Any, Any]:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure, axes
+
+
+def plain_logarithms(axis: Any) -> None:
+    """Mark a logarithmic axis at 1, 2 and 5 of each decade, in plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(lambda value, place: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def write_figure(figure: Any, path: str | os.PathLike[str]) -> None:

@@ -62,6 +62,8 @@ def _product(backend: str, real: str) -> float:
     rates, r = [0.0], np.random.default_rng(0)
     for m, k, n in SHAPES:
         a, b = (tensor(r.normal(0, 1, size).astype(real), backend=backend) for size in ((m, k), (k, n)))
+        if len(rates) == 1:
+            matmul(a, b)  # loads or compiles it
         seconds = _best(functools.partial(matmul, a, b), a.backend)
         rates.append(2 * m * k * n / seconds / 1e9)
         if seconds > SECONDS:
@@ -73,6 +75,8 @@ def _copy(backend: str, real: str) -> float:
     rate = 0.0
     for size in COPIES:
         source, target = (tensor(np.full(size, value, real), backend=backend) for value in (1, 0))
+        if not rate:
+            target.assign_(source)  # loads or compiles it
         seconds = _best(functools.partial(target.assign_, source), source.backend)
         rate = 2 * size * source.dtype.itemsize / seconds / 1e9
         if seconds > SECONDS:

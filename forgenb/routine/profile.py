@@ -15,6 +15,8 @@ from .peaks import Peaks
 
 __all__ = ["Line", "Profile"]
 
+NAMED = 12
+"""Kinds of statements that a picture names."""
 HEAD = (
     f"{'':<34}{'count':>6}{'us':>10}{'share':>8}{'MB':>10}{'GB/s':>8}{'copy':>6}"
     f"{'MFLOP':>10}{'GFLOP/s':>9}{'product':>8}"
@@ -137,27 +139,26 @@ class Profile:
         ArgumentError
             If it is no such file, or matplotlib is not installed.
         """
-        figure, axes = new_figure(7, 4.5)
+        figure, axes = new_figure(8, 4.5)
         shown = [line for line in self.lines if line.flop and line.nbytes and line.seconds]
         ridge = self.peaks.gflops / self.peaks.copy_gb_s
         densities = [line.flop / line.nbytes for line in shown] + [ridge]
         ends = min(densities) / 3, max(densities) * 3
-        axes.plot(
-            [ends[0], ridge, ends[1]],
-            [ends[0] * self.peaks.copy_gb_s, self.peaks.gflops, self.peaks.gflops],
-            color=GREY,
-            label=f"copy {self.peaks.copy_gb_s:.1f} GB/s, product {self.peaks.gflops:.0f} GFLOP/s",
-        )
-        for line in shown:
-            at, product = (line.flop / line.nbytes, line.gflops), line.name == "gemm"
-            area = 20 + 1500 * line.seconds / self.seconds
-            axes.scatter(*at, s=area, color=ORANGE if product else BLUE, alpha=0.6)
-        for line in shown[:8]:
-            text = f"{line.name} {line.seconds / self.seconds:.0%}"
-            axes.annotate(text, (line.flop / line.nbytes, line.gflops), fontsize=8, ha="center", va="center")
+        limits = [ends[0] * self.peaks.copy_gb_s, self.peaks.gflops, self.peaks.gflops]
+        name = f"copy {self.peaks.copy_gb_s:.1f} GB/s, product {self.peaks.gflops:.0f} GFLOP/s"
+        axes.plot([ends[0], ridge, ends[1]], limits, color=GREY, label=name)
+        for number, line in enumerate(shown, 1):
+            share = line.seconds / self.seconds
+            at, name = (line.flop / line.nbytes, line.gflops), f"{number}  {line.name} {share:.0%}"
+            colour = ORANGE if line.name == "gemm" else BLUE
+            axes.scatter(*at, s=30 + 1500 * share, color=colour, alpha=0.5, label=name if number <= NAMED else None)
+            if number <= NAMED:
+                axes.annotate(str(number), at, fontsize=8, ha="center", va="center")
         axes.set(xscale="log", yscale="log", xlim=ends, xlabel="FLOP a byte", ylabel="GFLOP/s")
         axes.set_title(f"{self.routine}: {1e6 * self.seconds:.0f} us a run", loc="left")
-        axes.legend(loc="lower right", frameon=False)
+        legend = axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, fontsize=8)
+        for handle in legend.legend_handles[1:]:
+            handle.set_sizes([30])
         write_figure(figure, path)
 
     def _head(self) -> list[str]:
