@@ -5,7 +5,7 @@ device.
 """
 
 from . import data, errors, models, nn, ops, optim, random, train
-from .backend import backends, compiled, settings, stats, trace, use
+from .backend import backends, compiled, peak_memory, settings, stats, trace, use
 from .creation import tensor
 from .functional import custom_op, grad, value_and_grad
 from .gradcheck import gradcheck
@@ -39,6 +39,7 @@ __all__ = [
     "no_grad",
     "ops",
     "optim",
+    "peak_memory",
     "random",
     "save",
     "scope",

@@ -219,3 +219,12 @@ def _jit(function: types.FunctionType, home: str, done: dict):
 def compiled() -> list[Compiled]:
     """Every launcher that this process has loaded or compiled, in order."""
     return list(_LIVE.values())
+
+
+def assembly(launcher: Compiled) -> str:
+    """The machine code of a launcher as text: compiled once more, since the store keeps code without it."""
+    module = sys.modules[f"forgenb_launcher_{launcher.key}"]
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore", NumbaWarning)
+        made: Any = cfunc(SIGNATURE, **OPTIONS)(module.launch)
+    return made._library.get_asm_str()

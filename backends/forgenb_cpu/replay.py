@@ -15,7 +15,7 @@ import numpy as np
 from numba import types as nt
 
 from .blocks import INTRINSICS as LOADS
-from .compile import build
+from .compile import assembly, build
 from .pool import CLAIM, FINISH, LOOPS, OPEN
 
 REPLAY = f"""\
@@ -72,8 +72,8 @@ class Replay:
             self._fill(start, values, packer)
             self._table[number] = launcher.address, extent, chunk, base + start
         self._staged, self._keep = _staged(self._table, stages)
-        self._places = (self._table.ctypes.data, len(rows)), (self._staged.ctypes.data, len(self._staged))
-        self._shared = bool(self._keep)
+        self._start, self._shared = self._table.ctypes.data, bool(self._keep)
+        self._places = (self._start, len(rows)), (self._staged.ctypes.data, len(self._staged))
         self._patches = [(f, np.array(i, np.intp), np.array(d, np.intp)) for f, (i, d) in self._late.items()]
 
     def _fill(self, start: int, values: list, packer) -> None:
@@ -89,18 +89,38 @@ class Replay:
 
     def run(self) -> None:
         """Compute the late numbers and run every row."""
+        self.prepare()
+        with self.backend.products_alone():
+            self.backend.replay_tables(*self._places, self._shared)
+
+    def prepare(self) -> None:
+        """Compute the late numbers."""
         for compute, integers, floats in self._patches:
             value = compute()
             if len(integers):
                 self._blocks[integers] = value
             if len(floats):
                 self._floats[floats] = value
+
+    def step(self, position: int) -> None:
+        """Run one row, after `prepare`."""
+        row, small = self._rows[position]
         with self.backend.products_alone():
-            self.backend.replay_tables(*self._places, self._shared)
+            self.backend.replay_tables((row, 1), (row, 1), not small)
+
+    @functools.cached_property
+    def _rows(self) -> list[tuple[int, bool]]:
+        """Address of each row, and whether its launch is one chunk, which wakes no other thread."""
+        table = self._table.tolist()
+        return [(self._start + 32 * n, extent <= chunk) for n, (_, extent, chunk, _) in enumerate(table)]
 
     def source(self) -> str:
         """The text of every launcher in it."""
         return "\n".join(dict.fromkeys(f"# {launcher.name}\n{launcher.text}" for launcher in self.launchers))
+
+    def assembly(self) -> str:
+        """The machine code of every launcher in it, as text."""
+        return "\n".join(f"# {launcher.name}\n{assembly(launcher)}" for launcher in dict.fromkeys(self.launchers))
 
 
 def _staged(table: np.ndarray, stages: list) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import os
 import struct
 
 import numpy as np
 
+from forgenb.errors import BackendError
 from forgenb.kernel import row_block
 
 from .program import GEMM_BLOCK, Plan, gemm_plan, map_plan, row_plan
 from .templates import operand_types
+
+FIRST_WITHOUT_GPU = (8, 0)
+"""The compute capability whose PTX is shown where there is no GPU that has one."""
 
 
 class Launcher:
@@ -79,6 +84,14 @@ class CudaBackend:
         plan = map_plan(kernel, real, storage, 2) if kernel.form == "map" else row_plan(kernel, real)
         return f"{inspect.getsource(kernel.body)}\n{plan.text}"
 
+    def assembly(self, kernel, real: str, storage: tuple[str, ...], dims: int) -> str:
+        """The PTX of a kernel over `dims` dimensions, or of the product where `kernel` is None; needs no GPU."""
+        if kernel is None:
+            plan = gemm_plan(real, self.machine.tile)
+        else:
+            plan = map_plan(kernel, real, storage, dims) if kernel.form == "map" else row_plan(kernel, real)
+        return f"// {plan.name}\n{code_of(plan, getattr(self.machine, 'cc', FIRST_WITHOUT_GPU))}"
+
     def launch(self, launcher: Launcher, extent: int, chunk: int, block: bytes) -> None:
         kernel, machine = launcher.kernel, self.machine
         shape = machine.map_shape(extent) if kernel.form == "map" else machine.row_shape(extent, longest(kernel, block))
@@ -117,3 +130,20 @@ def longest(kernel, block: bytes) -> int:
     """The longest innermost dimension of a row kernel's operands, from its argument block."""
     sizes = dict(zip(kernel.symbols, row_block(kernel).unpack(block), strict=False))
     return max((sizes[o.dims[-1]] for o in kernel.operands if len(o.dims) > 1), default=1)
+
+
+def code_of(plan: Plan, cc: tuple[int, int]) -> str:
+    """The PTX of a plan, from the store or from the compiler.
+
+    Raises
+    ------
+    BackendError
+        If there is no compiler: numba-cuda is not installed, or Numba's simulator has taken its place.
+    """
+    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+        raise BackendError("Numba's CUDA simulator makes no PTX: unset NUMBA_ENABLE_CUDASIM and start again")
+    try:
+        from .built import program
+    except ImportError as error:
+        raise BackendError(f"PTX needs numba-cuda, which cannot be imported: {error}") from None
+    return program(plan, cc).code

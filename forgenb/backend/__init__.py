@@ -5,6 +5,7 @@ Imports `forgenb.kernel` and `forgenb.errors`; no tensor and no op is known here
 
 from ..kernel import declare
 from .interface import API, Backend
+from .metering import PeakMemory, peak_memory
 from .options import Settings, settings
 from .registry import backends, compiled, get_backend, refresh, use
 from .seam import Stats, stats
@@ -13,11 +14,13 @@ from .tracing import trace
 __all__ = [
     "API",
     "Backend",
+    "PeakMemory",
     "Settings",
     "Stats",
     "backends",
     "compiled",
     "get_backend",
+    "peak_memory",
     "refresh",
     "settings",
     "stats",

@@ -1,11 +1,12 @@
-"""What a user may set about the backend in use: the object behind ``fnb.settings``.
+"""What a user may set: the object behind ``fnb.settings``.
 
-It stores nothing, so there is one place where each setting lives: the backend. Imports the registry only; a setting
-that changes results does not belong here.
+It stores nothing, so there is one place where each setting lives: the backend in use, or the module that heeds it.
+Imports the registry and the progress line; a setting that changes results does not belong here.
 """
 
 from __future__ import annotations
 
+from .progress import STATE
 from .registry import get_backend
 
 
@@ -14,6 +15,8 @@ class Settings:
 
     ``fnb.settings.threads = 4`` sets how many threads a large launch of that backend uses, the calling one included.
     Results do not depend on it. It starts as ``FORGENB_THREADS``, else the cores that the process may run on.
+
+    ``fnb.settings.progress = False`` leaves out the line that a terminal shows while kernels are compiled.
     """
 
     __slots__ = ()
@@ -32,6 +35,15 @@ class Settings:
     @threads.setter
     def threads(self, number: int) -> None:
         get_backend().threads = number
+
+    @property
+    def progress(self) -> bool:
+        """Whether a terminal says which kernel is being compiled, where that takes longer than a second."""
+        return STATE.shown
+
+    @progress.setter
+    def progress(self, shown: bool) -> None:
+        STATE.shown = bool(shown)
 
     def __repr__(self) -> str:
         return f"<settings of backend {get_backend().name}: threads={self.threads}>"

@@ -16,10 +16,14 @@ import numpy as np
 
 from ..kernel import Kernel
 from .planned import PlannedMemory
+from .progress import compiling
 from .ready import Ready
 
 RECORDER: ContextVar = ContextVar("forgenb_recorder", default=None)
 """What takes launches down instead of running them, while a step is recorded."""
+
+METERS: list = []
+"""Those who count the blocks that are alive; see `forgenb.backend.peak_memory`."""
 
 
 @dataclass(slots=True)
@@ -56,7 +60,8 @@ def launcher(backend, kernel: Kernel, real: str, storage: tuple[str, ...] = ()):
     key = (backend, kernel, real, storage)
     found = _LAUNCHERS.get(key)
     if found is None:
-        found = _LAUNCHERS[key] = backend.compile(kernel, real, storage)
+        with compiling(kernel.name):
+            found = _LAUNCHERS[key] = backend.compile(kernel, real, storage)
     return found
 
 
@@ -92,6 +97,8 @@ def launch_new(ready: Ready, block: bytes, nbytes: int, first: int, second: int 
     counts.launches += 1
     counts.allocations += 1
     counts.bytes_allocated += nbytes
+    for meter in METERS:
+        meter.add(memory, nbytes)
     started = 0.0 if _Trace.events is None else time.perf_counter()
     if second is None:
         ready.call(block, first, memory.address)
@@ -118,7 +125,10 @@ def allocate(backend, nbytes: int):
         return recorder.allocate(nbytes)
     _COUNTS.allocations += 1
     _COUNTS.bytes_allocated += nbytes
-    return backend.allocate(nbytes)
+    memory = backend.allocate(nbytes)
+    for meter in METERS:
+        meter.add(memory, nbytes)
+    return memory
 
 
 def upload(backend, memory, array: np.ndarray) -> None:

@@ -3,11 +3,13 @@
 Imports its own modules. They print nothing; ``forgenb bench`` shows what they find.
 """
 
+from .check import Check, check
 from .cold import compare_cold
 from .contenders.specs import CONTENDERS, OWN, SPECS
 from .machine import cores, measure_limits
 from .measure import Plan, Row, compare
-from .report import COLUMNS, LEGEND, cells, fastest_peer, machine_line, markdown
+from .plot import plot
+from .report import COLUMNS, LEGEND, cells, fastest_peer, machine_line, markdown, shares, write_markdown
 
 __all__ = [
     "COLUMNS",
@@ -15,9 +17,11 @@ __all__ = [
     "LEGEND",
     "OWN",
     "SPECS",
+    "Check",
     "Plan",
     "Row",
     "cells",
+    "check",
     "compare",
     "compare_cold",
     "cores",
@@ -25,4 +29,7 @@ __all__ = [
     "machine_line",
     "markdown",
     "measure_limits",
+    "plot",
+    "shares",
+    "write_markdown",
 ]

@@ -1,6 +1,7 @@
 """What one waits for at the start: an import, the first gradient with an empty and a full cache, a whole command.
 
-Each is a process of its own, timed from outside, from its start to its end. Imports `process`, `data` and `measure`.
+Each is a process of its own, timed from outside, from its start to its end; the first call of a larger step is timed
+from inside. Imports `process`, `data` and `measure`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ __all__ = ["compare_cold"]
 
 FIRST = "moons"
 """The workload whose first step is taken."""
-KINDS = ("cold-import", "cold-empty", "cold-full", "cold-command")
+LARGE = "nanocpu"
+"""The workload whose first call is taken by itself."""
+KINDS = ("cold-import", "cold-empty", "cold-full", "cold-call-empty", "cold-call-full", "cold-command")
 CACHES = ("FORGENB_CACHE", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR", "XDG_CACHE_HOME")
 
 
@@ -30,17 +33,18 @@ def compare_cold(plan: Plan, tell: Callable[[str], None] = lambda text: None) ->
     """Compare the contenders on all kinds; gives a row for each kind and contender.
 
     ``cold-import`` imports the library; ``cold-empty`` and ``cold-full`` import it and take the first step of `moons`,
-    without compiled kernels and with those that another process has left; ``cold-command`` is
-    ``forgenb train --steps 1``, with the user's own cache after a first run.
+    without compiled kernels and with those that another process has left; ``cold-call-empty`` and ``cold-call-full``
+    are the first call of `nanocpu` alone, where what it imports is there already; ``cold-command`` is ``forgenb train
+    --steps 1``, with the user's own cache after a first run.
     """
     rows = {(kind, name): Row(kind, name, plan.threads) for kind in KINDS for name in plan.contenders}
     turns: dict[tuple[str, str], list[float]] = {key: [] for key in rows}
     with tempfile.TemporaryDirectory() as folder:
-        file = save(folder, FIRST)
+        files = {workload: save(folder, workload) for workload in (FIRST, LARGE)}
         for turn in range(plan.rounds):
             for name in list(plan.contenders)[:: 1 if turn % 2 == 0 else -1]:
                 tell(f"cold: round {turn + 1} of {plan.rounds}, {name}")
-                for kind, seconds in _turn(plan, name, rows, file, folder, turn):
+                for kind, seconds in _turn(plan, name, rows, files, folder, turn):
                     turns[kind, name].append(seconds * 1e3)
     for kind in KINDS:
         mine = {name: rows[kind, name] for name in plan.contenders}
@@ -52,10 +56,9 @@ def compare_cold(plan: Plan, tell: Callable[[str], None] = lambda text: None) ->
 
 
 def _turn(
-    plan: Plan, name: str, rows: Mapping[tuple[str, str], Row], file: str, folder: str, turn: int
+    plan: Plan, name: str, rows: Mapping[tuple[str, str], Row], files: Mapping, folder: str, turn: int
 ) -> Iterator[tuple[str, float]]:
     """One contender once: kinds and seconds of what it takes part in."""
-    cache = {variable: str(Path(folder, f"{name}-{turn}")) for variable in CACHES}
     python = plan.pythons.get(name, sys.executable)
     for kind in KINDS:
         row = rows[kind, name]
@@ -69,9 +72,12 @@ def _turn(
                 _timed([*command, "--out", str(Path(folder, f"fill-{name}"))], plan.threads, {})
             seconds, found = _timed([*command, "--out", str(Path(folder, f"run-{name}-{turn}"))], plan.threads, {})
         else:
-            what = "import" if kind == "cold-import" else FIRST
-            command = [python, *script("cold"), name, str(plan.threads), what, file]
+            workload = LARGE if kind.startswith("cold-call") else FIRST
+            what = "import" if kind == "cold-import" else workload
+            command = [python, *script("cold"), name, str(plan.threads), what, files[workload]]
+            cache = {variable: str(Path(folder, f"{name}-{workload}-{turn}")) for variable in CACHES}
             seconds, found = _timed(command, plan.threads, cache)
+            seconds = found.get("call_s", seconds) if workload == LARGE else seconds
             if found.get("losses"):
                 row.loss_first = row.loss_last = found["losses"][0]
         row.skipped = found.get("skipped")

@@ -65,7 +65,8 @@ class Row:
     """What one contender reached on one workload; or why it did not take part, in `skipped`.
 
     A turn's figure is the median of its steps. The three times are median, least and most of the turns' figures.
-    `peak_mb` is the most resident memory of a process over that of the same process after a small step.
+    `peak_mb` is the most resident memory of a process over that of the same process after a small step. `nbytes` are
+    those of the operands of all statements of a step, where the contender knows them.
     """
 
     workload: str
@@ -78,6 +79,7 @@ class Row:
     loss_last: float | None = None
     peak_mb: float | None = None
     skipped: str | None = None
+    nbytes: int | None = None
     versions: dict[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict:
@@ -190,6 +192,7 @@ def _take_turns(
     for name, turns in times.items():
         if rows[name].skipped is None:
             rows[name].set_times(turns)
+            rows[name].nbytes = live[name].ask("work").get("work", {}).get("bytes")
 
 
 def _measure_memory(plan: Plan, row: Row, folder: str, file: str) -> None:

@@ -5,18 +5,25 @@ Imports `measure` and the specs; it draws nothing.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from .contenders.specs import OWN, SPECS
 from .measure import Row
 
-__all__ = ["COLUMNS", "LEGEND", "cells", "fastest_peer", "machine_line", "markdown"]
+__all__ = ["COLUMNS", "LEGEND", "cells", "fastest_peer", "machine_line", "markdown", "shares", "write_markdown"]
 
-COLUMNS = ("contender", "ms", "min to max", "ratio", "loss", "peak MB", "sgemm")
+MARKS = "<!-- results -->", "<!-- end of results -->"
+"""Lines of a page between which results stand."""
+
+COLUMNS = ("contender", "ms", "min to max", "ratio", "loss", "peak MB", "sgemm", "copy")
 
 LEGEND = (
     "ms: median of the turns, each the median of its steps. ratio: over the fastest peer. peak MB: resident memory "
-    "over that after one small step. sgemm: the part of the measured peak at which the step's products run."
+    "over that after one small step. sgemm: the FLOP of the step's products over its whole time, as a part of the "
+    "measured peak. copy: the bytes that the routine's statements touch over its time, as a part of the measured "
+    "bandwidth of a large copy; what lies in a cache comes faster, so there may be more than 100 %."
 )
 """What the columns mean."""
 
@@ -38,7 +45,7 @@ def cells(row: Row, peer: Row | None, limits: Mapping) -> tuple[str, ...]:
         "-" if ratio is None else f"{ratio:.2f}",
         "-" if row.loss_first is None else f"{row.loss_first:.3f} to {row.loss_last:.3f}",
         "-" if row.peak_mb is None else f"{row.peak_mb:,.0f}",
-        _share(row, limits),
+        *("-" if share is None else f"{share:.0%}" for share in shares(row, limits).values()),
     )
 
 
@@ -72,6 +79,16 @@ def markdown(rows: Sequence[Row], limits: Mapping) -> str:
     return "\n".join([*lines, *(["", "Not measured:", "", *absent] if absent else [])]) + "\n"
 
 
+def write_markdown(text: str, path: str | os.PathLike[str]) -> None:
+    """Write results into a file: between its two lines `MARKS` if it has them, else in place of all it holds."""
+    file = Path(path)
+    page = file.read_text(encoding="utf-8") if file.exists() else ""
+    before, begin, rest = page.partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    whole = f"{before}{begin}\n\n{text}\n{end}{after}" if end else text
+    file.write_text(whole, encoding="utf-8")
+
+
 def _figure(value: float | None) -> str:
     """Three digits, or all of those before the point."""
     if value is None:
@@ -79,9 +96,21 @@ def _figure(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _share(row: Row, limits: Mapping) -> str:
-    """The part of the peak at which the products of a step would run, had it nothing else to do."""
+def shares(row: Row, limits: Mapping) -> dict[str, float | None]:
+    """The parts of the two measured peaks that a row reaches, in its whole time; None where that is not known.
+
+    Returns
+    -------
+    dict
+        ``sgemm_share``, from the FLOP of the step's products; ``copy_share``, from the bytes of its statements.
+    """
     flop = SPECS[row.workload].flop if row.workload in SPECS else 0
-    if not flop or not row.median_ms or not limits.get("sgemm_gflops"):
-        return "-"
-    return f"{flop / row.median_ms / 1e6 / limits['sgemm_gflops']:.0%}"
+    return {
+        "sgemm_share": _share(flop, row.median_ms, limits.get("sgemm_gflops")),
+        "copy_share": _share(row.nbytes, row.median_ms, limits.get("copy_gb_s")),
+    }
+
+
+def _share(work: int | None, ms: float | None, peak: float | None) -> float | None:
+    """FLOP or bytes in a time, over a peak in 1e9 a second."""
+    return work / ms / 1e6 / peak if work and ms and peak else None

@@ -8,7 +8,6 @@ import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forgenb.cli.common import Commands, say, say_json
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 COLD = "cold"
+CHECKED_STEPS = 50
 
 
 def add_to(commands: Commands) -> None:
@@ -52,7 +52,18 @@ def add_to(commands: Commands) -> None:
         metavar="CONTENDER=PATH",
         help="the interpreter of a contender that is installed in another environment; may be repeated",
     )
-    parser.add_argument("--markdown", metavar="FILE", help="write all results into a file as a table")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="instead of timing, see whether the losses of --steps steps (default 50) have the same bits op by op and "
+        "as a routine, with one thread and with --threads",
+    )
+    parser.add_argument(
+        "--markdown",
+        metavar="FILE",
+        help="write all results into a file as a table, in place of what stands between its two marks, if it has them",
+    )
+    parser.add_argument("--plot", metavar="FILE", help="draw the ratios into an svg, png or pdf file; needs matplotlib")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
     parser.set_defaults(run=run)
 
@@ -62,8 +73,10 @@ def run(arguments: Namespace) -> int:
     from forgenb.bench import measure_limits
 
     plan = _plan(arguments)
-    _check_file(arguments.markdown)
-    show = _Json() if arguments.json else _Tables()
+    _check_files(arguments)
+    if arguments.check:
+        return _check(plan, arguments.json)
+    show: _Json | _Tables = _Json() if arguments.json else _Tables()
     with _status() as status:
         tell = status.update if status is not None else lambda text: None
         tell("limits of this machine")
@@ -72,11 +85,39 @@ def run(arguments: Namespace) -> int:
         rows: list[Row] = []
         for found in _results(plan, tell):
             rows += show.rows(found)
-    if arguments.markdown is not None:
-        from forgenb.bench import markdown
-
-        Path(arguments.markdown).write_text(markdown(rows, limits), encoding="utf-8")
+    _write(arguments, rows, limits)
     return 0
+
+
+def _write(arguments: Namespace, rows: Sequence["Row"], limits: dict) -> None:
+    from forgenb.bench import markdown, plot, write_markdown
+
+    if arguments.markdown is not None:
+        write_markdown(markdown(rows, limits), arguments.markdown)
+    if arguments.plot is not None:
+        plot(rows, limits, arguments.plot)
+
+
+def _check(plan: "Plan", as_json: bool) -> int:
+    """Print whether all ways to run each workload give the same bits; 1 if some do not."""
+    from forgenb.bench import check
+
+    worst = 0
+    for workload in plan.workloads:
+        if workload == COLD:
+            continue
+        with _status() as status:
+            tell = status.update if status is not None else lambda text: None
+            python, threads = plan.pythons.get("forgenb-eager"), sorted({1, plan.threads})
+            for found in check(workload, threads, plan.steps or CHECKED_STEPS, python, tell):
+                worst |= found.equal is False
+                if as_json:
+                    say_json(found.as_json())
+                    continue
+                word = found.skipped or ("the same bits" if found.equal else "OTHER BITS")
+                losses = "" if found.skipped else f"  loss {found.loss_first!r} to {found.loss_last!r}"
+                say(f"{workload}: {found.contender}, threads {found.threads}{losses}: {word}")
+    return int(worst)
 
 
 def _results(plan: "Plan", tell: Callable[[str], None]) -> Iterator[Iterable["Row"]]:
@@ -119,8 +160,13 @@ def _interpreter(text: str) -> tuple[str, str]:
     return name, path
 
 
-def _check_file(name: str | None) -> None:
+def _check_files(arguments: Namespace) -> None:
     """Refuse before measuring what could not be written after it."""
+    from forgenb.routine.figures import check_figure_file
+
+    if arguments.plot is not None:
+        check_figure_file(arguments.plot)
+    name = arguments.markdown
     if name is not None and (os.path.isdir(name) or not os.path.isdir(os.path.dirname(name) or ".")):
         raise ArgumentError(f"--markdown {name!r} is not a file in a folder that is there.")
 
@@ -138,12 +184,15 @@ class _Json:
     """One object for the machine and one for each contender of each workload."""
 
     def limits(self, limits: dict) -> None:
+        self.measured = limits
         say_json(limits)
 
     def rows(self, rows: Iterable["Row"]) -> Sequence["Row"]:
+        from forgenb.bench import shares
+
         found = []
         for row in rows:
-            say_json(row.as_json())
+            say_json({**row.as_json(), **({} if row.skipped else shares(row, self.measured))})
             found.append(row)
         return found
 

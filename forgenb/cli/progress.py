@@ -4,8 +4,10 @@ Imports rich and what a step reports; it decides nothing about the training.
 """
 
 import time
+from contextlib import ExitStack
 from dataclasses import asdict
 
+from forgenb.backend.progress import told
 from forgenb.cli.common import say, say_json
 from forgenb.train import StepReport, Trainer
 
@@ -65,6 +67,7 @@ class Bar:
         self.trainer = trainer
         self.validation, self.rate = "-", 0.0
         self.console = Console(highlight=False, markup=False)
+        self.stack = ExitStack()
         self.progress = Progress(
             TextColumn("step"),
             MofNCompleteColumn(),
@@ -72,17 +75,22 @@ class Bar:
             TextColumn("loss {task.fields[loss]}  validation {task.fields[validation]}"),
             TextColumn("{task.fields[rate]} tokens/s"),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
             console=self.console,
         )
 
     def __enter__(self) -> "Bar":
         self.console.print(headline(self.trainer))
         done, steps = self.trainer.step, self.trainer.config.steps
-        self.task = self.progress.add_task("train", total=steps, completed=done, loss="-", validation="-", rate="-")
+        self.task = self.progress.add_task(
+            "train", total=steps, completed=done, loss="-", validation="-", rate="-", note=""
+        )
         self.progress.start()
+        self.stack.enter_context(told(lambda text: self.progress.update(self.task, note=text)))
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.stack.close()
         self.progress.stop()
 
     def show(self, report: StepReport) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 import forgenb as fnb
 from forgenb.backend import get_backend, use
+from forgenb.backend.progress import told
 from forgenb.cli.common import Commands, say, say_json
 from forgenb.kernel.cache import cache_folder
 from forgenb.ops.table import TABLE, Op
@@ -61,7 +62,10 @@ def _shown(tasks: list[tuple[str, Callable]], hidden: bool) -> Iterator[Callable
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as progress:
+    with (
+        told(lambda text: None),
+        Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()) as progress,
+    ):
         line = progress.add_task("compiling", total=len(tasks))
         for name, task in tasks:
             progress.update(line, description=name)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from ..backend import seam
-from .footprint import Footprint, footprint
+from ..errors import BackendError
+from .footprint import footprint
 from .late import Late, value_of
 from .stages import Work, stages
 from .statements import Launch, Place, Product
+from .work import flop, moved
 
 GRAIN = 1500.0
 """Nanoseconds of work that a task has at least; handing one over takes a tenth of that."""
 
 
 def link(statements: list[Launch | Product], backend):
-    """A runner with ``run()`` and ``source()`` for statements whose memory has its place."""
+    """What runs statements whose memory has its place.
+
+    It has ``run()``; ``prepare()`` and then ``step(position)`` for one statement after another; ``source()`` and
+    ``assembly()``.
+    """
     replay = getattr(backend, "replay", None)
     if replay is None:
         return PlainRunner(statements, backend)
@@ -33,16 +37,13 @@ def link(statements: list[Launch | Product], backend):
             rows.append((launcher, statement.extent, statement.chunk, values, statement.packer))
             bands = 1
         prints.append(footprint(statement, bands))
-        work.append(Work(_cost(statement, prints[-1]), rows[-1][1]))
+        work.append(Work(_cost(statement), rows[-1][1]))
     return replay(rows, stages(prints, work, GRAIN))
 
 
-def _cost(statement: Launch | Product, touched: Footprint) -> float:
+def _cost(statement: Launch | Product) -> float:
     """Nanoseconds on one thread, roughly: enough to tell what is worth sharing out."""
-    if isinstance(statement, Product):
-        return 100 + prod(statement.shape) * prod(statement.batch) / 40
-    moved = sum(high - low for low, high in (touch.whole for touch in touched.touches))
-    return 60 + moved / 10
+    return 100 + (flop(statement) / 80 if isinstance(statement, Product) else moved(statement) / 10)
 
 
 def _number(value):
@@ -63,6 +64,13 @@ class PlainRunner:
         for statement in self.statements:
             self.launch(statement)
 
+    def prepare(self) -> None:
+        """Nothing: late numbers are computed as each statement is launched."""
+
+    def step(self, position: int) -> None:
+        """Launch the statement at a position."""
+        self.launch(self.statements[position])
+
     def launch(self, statement: Launch | Product) -> None:
         """Launch one statement."""
         if isinstance(statement, Product):
@@ -80,3 +88,29 @@ class PlainRunner:
         """What the backend generates for each kernel."""
         kernels = {(s.kernel, s.real) for s in self.statements if isinstance(s, Launch)}
         return "\n".join(self.backend.source(kernel, real) for kernel, real in sorted(kernels, key=lambda k: k[0].name))
+
+    def assembly(self) -> str:
+        """What the backend's compiler makes of each kernel.
+
+        Raises
+        ------
+        BackendError
+            If it makes no assembly.
+        """
+        make = getattr(self.backend, "assembly", None)
+        if make is None:
+            raise BackendError(
+                f"the backend {self.backend.name!r} has no assembly, since it compiles nothing to machine code: "
+                "routine.source shows what runs"
+            )
+        parts = dict.fromkeys(map(_assembled, self.statements))
+        return "\n".join(make(*part) for part in sorted(parts, key=lambda p: p[0].name if p[0] else ""))
+
+
+def _assembled(statement: Launch | Product) -> tuple:
+    """Kernel (None for a product), float type, storage and dimensions: what its machine code depends on."""
+    if isinstance(statement, Product):
+        return None, statement.real, (), 0
+    kernel = statement.kernel
+    dims = statement.values[len(kernel.scalars)] if kernel.form == "map" else 0
+    return kernel, statement.real, statement.storage, dims

@@ -6,6 +6,7 @@ While a recorder is active, allocations give planned memory, constants are uploa
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +25,7 @@ from ..ops.copying import copy_kernel, fill_kernel
 from ..ops.ids import inside
 from ..tape import Node
 from ..tensor import Tensor
+from .eager import EagerMemory
 from .late import Late
 from .statements import Launch, Place, Product
 from .symbol import Symbol
@@ -50,6 +52,8 @@ class Recorder:
         self.cleared: set[Any] = set()
         self.first_node = Node("start", ()).number
         self.backend = None
+        self.eager = EagerMemory()
+        self.seconds = 0.0
 
     def settle_gradients(self, name: str) -> None:
         """Take the step's gradients off the leaves: they are the routine's, and only a run gives them values.
@@ -74,6 +78,7 @@ class Recorder:
         """A block that planning will place."""
         memory = PlannedMemory(nbytes)
         memory.origin = self
+        self.eager.allocated(memory, others=1)
         self.memories.append(memory)
         return memory
 
@@ -83,6 +88,7 @@ class Recorder:
         memory.place(real.address, real, "constant", "")
         backend.upload(real, array)
         self.constants.append((memory, np.array(array), len(self.statements)))
+        self.eager.kept(memory)
 
     def finish(self) -> None:
         """Constants that the step writes into are copied afresh in each run, from one that stays as it was."""
@@ -126,7 +132,7 @@ class Recorder:
         writes = tuple(t.memory for o, t in pairs if o.writes)
         shapes = tuple(t.shape for t in operands)
         scope = "/".join(SCOPE.get())
-        self.statements.append(Launch(kernel, real, storage, extent, chunk, values, shapes, scope, reads, writes))
+        self._append(Launch(kernel, real, storage, extent, chunk, values, shapes, scope, reads, writes))
 
     def product(self, real, shape, flags, scales, operands, steps, batch) -> None:
         """Take down a matrix product."""
@@ -136,9 +142,11 @@ class Recorder:
         reads = tuple(t.memory for t in (a, b, bias) if t is not None)
         shapes = tuple(t.shape for t in (a, b, out))
         scope = "/".join(SCOPE.get())
-        self.statements.append(
-            Product(real, shape, flags, scales, places, steps, batch, shapes, scope, reads, (out.memory,))
-        )
+        self._append(Product(real, shape, flags, scales, places, steps, batch, shapes, scope, reads, (out.memory,)))
+
+    def _append(self, statement: Launch | Product) -> None:
+        self.statements.append(statement)
+        self.eager.stated(statement)
 
     def guard(self, ids: Tensor, check: Callable[[], object], size: int) -> bool:
         """Check ids from outside again before each run that may find others; True where they cannot be read yet."""
@@ -233,11 +241,12 @@ def recording() -> Iterator[Recorder]:
         raise MemoryModeError("a step is being recorded already: a recorded step cannot record another")
     recorder = Recorder()
     token = seam.RECORDER.set(recorder)
-    before = _global_draws()
+    before, started = _global_draws(), time.perf_counter()
     try:
         yield recorder
     finally:
         seam.RECORDER.reset(token)
+        recorder.seconds += time.perf_counter() - started
     if before != _global_draws():
         raise MemoryModeError(
             "the step that was recorded drew random numbers on the host (numpy.random or random), and every run would "

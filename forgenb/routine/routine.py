@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -11,14 +13,16 @@ from ..backend import seam
 from ..backend.planned import PlannedMemory
 from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
-from .debug import DEBUG, Profile, Watch
+from .debug import DEBUG, Watch
 from .fuse import fused
 from .intents import check_outputs
-from .link import PlainRunner, link
+from .link import link
 from .plan import Plan, place
+from .profile import Profile
 from .program import Program
 from .recorder import Recorder
 from .symbol import CELLS, Bindings, Symbol
+from .work import flop, moved
 
 
 class Routine:
@@ -44,6 +48,9 @@ class Routine:
         The cells of the static symbols.
     runs : int
         How often it has run.
+    seconds : dict
+        What it took to make: ``recording``, ``planning`` (where each value lives), ``compiling`` (kernels that the
+        store did not have) and ``linking`` (all else that leads to something that runs).
 
     Raises
     ------
@@ -69,12 +76,14 @@ class Routine:
         debug = DEBUG.get()
         if debug is not None:
             debug.dump(self, "recorded", str(self.program))
+        started = time.perf_counter()
         recorder.statements = self.program.statements = fused(recorder.statements)
         self._plan, self._arena = place(recorder.statements, recorder.backend, name)
+        self.seconds = {"recording": recorder.seconds, "planning": time.perf_counter() - started}
         for memory in recorder.memories:
             if memory.origin is recorder:  # it cannot be captured from any more, and would keep the arena alive
                 memory.origin = None
-        self._runner = link(recorder.statements, recorder.backend)
+        self._runner = self._linked(recorder)
         self._lock = threading.Lock()
         self._fresh = [m for m in recorder.memories if m.mode == "stored"]
         own = set(map(id, recorder.memories))
@@ -85,6 +94,18 @@ class Routine:
             debug.dump(self, "planned", str(self.program))
             debug.dump(self, "graph", self.program.graph())
             debug.dump(self, "source", self.source)
+            if debug.assembly:
+                debug.dump(self, "assembly", self.assembly)
+
+    def _linked(self, recorder: Recorder):
+        """What runs it; notes how long that took, and how much of it went into compiling."""
+        backend: Any = recorder.backend
+        started, known = time.perf_counter(), len(backend.compiled())
+        runner = link(recorder.statements, backend)
+        whole = time.perf_counter() - started
+        compiling = sum(made.seconds for made in backend.compiled()[known:] if not made.cached)
+        self.seconds |= {"compiling": compiling, "linking": max(0.0, whole - compiling)}
+        return runner
 
     def run(self, **indices: int) -> None:
         """Check the inputs, compute the late numbers, and run every statement.
@@ -147,8 +168,8 @@ class Routine:
 
     def _watched(self, debug) -> None:
         if self._watch is None:
-            self._watch = Watch(self)
-        self._watch.run(PlainRunner(self._recorder.statements, self._recorder.backend), debug)
+            self._watch = Watch(self.name, self._recorder.statements, self._recorder.backend)
+        self._watch.run(self._runner, debug)
 
     def _done(self) -> None:
         self.runs += 1
@@ -169,8 +190,33 @@ class Routine:
         """The generated code of every kernel in it, as text."""
         return self._runner.source()
 
+    @property
+    def assembly(self) -> str:
+        """The machine code of every kernel in it, as text; PTX where a GPU runs it. It takes a compilation of each.
+
+        Raises
+        ------
+        BackendError
+            If its backend compiles nothing to machine code.
+        """
+        return self._runner.assembly()
+
+    def work(self) -> dict[str, int]:
+        """What its statements have to do in one run.
+
+        Returns
+        -------
+        dict
+            ``bytes`` of the operands of all statements, each operand counted once a statement, and ``flop``, exact
+            for products and an estimate otherwise (see `Profile`).
+        """
+        return {"bytes": sum(map(moved, self.program)), "flop": sum(map(flop, self.program))}
+
     def profile(self) -> Profile:
         """Time, bytes and FLOP of its statements, from runs inside ``with fnb.debug(trace=True)``.
+
+        They stand against what the backend reaches at most, which is measured at the first call in a process and takes
+        about two seconds.
 
         Raises
         ------
@@ -181,17 +227,18 @@ class Routine:
             raise MemoryModeError(
                 f"routine {self.name!r} has no traced run: run it inside with fnb.debug(trace=True), then ask again"
             )
-        return self._watch.profile()
+        return self._watch.profile(self.seconds)
 
-    def memory(self) -> dict[str, int]:
+    def memory(self) -> dict[str, int | None]:
         """Bytes by kind.
 
         Returns
         -------
         dict
             ``scratch`` and ``stored``, which the routine owns; ``constant``, arrays that the step made; ``outside``,
-            such as parameters and inputs; ``peak``, the sum of them; and ``unshared``, what all intermediate values
-            take where none shares its place, which is what op by op allocates in one step.
+            such as parameters and inputs; ``peak``, the sum of them. Beside it ``eager``, the most that is alive at
+            once when the same step runs op by op, what is ``outside`` included: None where the step was not recorded in
+            one piece. And ``unshared``, what all intermediate values take where none shares its place.
         """
         plan: Plan = self._plan
         constant = sum(memory.nbytes for memory, _, _ in self._recorder.constants)
@@ -199,7 +246,8 @@ class Routine:
         touched = {id(m): m.nbytes for s in self.program for m in (*s.reads, *s.writes) if id(m) not in own}
         outside = sum(touched.values())
         found = {"scratch": plan.scratch, "stored": plan.stored, "constant": constant, "outside": outside}
-        return {**found, "peak": sum(found.values()), "unshared": plan.unshared}
+        eager = self._recorder.eager.peak + outside if self._recorder.eager.peak else None
+        return {**found, "peak": sum(found.values()), "eager": eager, "unshared": plan.unshared}
 
     def __str__(self) -> str:
         return str(self.program)

@@ -152,4 +152,5 @@ def joined(recorders: Iterable[Recorder]) -> Recorder:
             seen = set(map(id, mine))
             mine += [item for item in getattr(recorder, kind) if id(item) not in seen]
         whole.symbols.update(recorder.symbols)
+        whole.seconds += recorder.seconds
     return whole

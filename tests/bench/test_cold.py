@@ -28,7 +28,7 @@ def timed(monkeypatch):
 
     def fake(command, threads, variables):
         calls.append((command, variables))
-        return float(len(calls)), {"losses": [0.5]} if "-c" in command else {}
+        return float(len(calls)), {"losses": [0.5], "call_s": 0.07} if "-c" in command else {}
 
     monkeypatch.setattr(cold, "_timed", fake)
     return calls
@@ -36,13 +36,18 @@ def timed(monkeypatch):
 
 def test_a_full_cache_is_what_the_empty_one_has_become(timed):
     rows = by_kind(Plan(["cold"], ["torch-compile"], 2, 2))
-    (_, first), (_, again), (_, second), _ = timed
+    small = [variables for command, variables in timed if "moons" in command]
+    large = [variables for command, variables in timed if "nanocpu" in command]
+    first, again, second, _ = small
     assert first == again != second
+    assert large[0] == large[1] != large[2]
+    assert large[0] != first
     assert {"FORGENB_CACHE", "TORCHINDUCTOR_CACHE_DIR"} <= first.keys()
     row = rows["cold-empty", "torch-compile"]
-    assert (row.min_ms, row.median_ms, row.max_ms) == (1000, 2000, 3000)
+    assert (row.min_ms, row.median_ms, row.max_ms) == (1000, 3000, 5000)
     assert (row.loss_first, row.loss_last) == (0.5, 0.5)
     assert rows["cold-import", "torch-compile"].skipped == "imports what torch-eager does"
+    assert rows["cold-call-full", "torch-compile"].median_ms == 70.0
     assert rows["cold-command", "torch-compile"].skipped == "the command is forgenb's own"
 
 
@@ -51,7 +56,7 @@ def test_a_command_is_timed_after_one_that_fills_the_cache(timed):
     commands = [command for command, variables in timed if "train" in command]
     assert [("--eager" in command) for command in commands] == [True, True, False, False]
     assert len({command[-1] for command in commands}) == 4
-    assert rows["cold-command", "forgenb-eager"].median_ms == 5000
+    assert rows["cold-command", "forgenb-eager"].median_ms == 7000
 
 
 def test_a_process_that_fails(tmp_path):

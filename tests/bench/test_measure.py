@@ -36,7 +36,12 @@ class FakeWorker:
         if do == "run":
             self.turns.append(self.contender)
             return {"ms": float(len(self.turns)), "loss": 0.25, "steps": fields["steps"]}
-        return {"versions": {"versions": {"it": "1.0"}}, "open": {}, "memory": {"peak_mb": 3.5}}[do]
+        return {
+            "versions": {"versions": {"it": "1.0"}},
+            "open": {},
+            "memory": {"peak_mb": 3.5},
+            "work": {"work": {"bytes": 4_000_000, "flop": 5} if self.contender == "forgenb-routine" else {}},
+        }[do]
 
 
 @pytest.fixture
@@ -68,6 +73,11 @@ def test_turns_alternate_and_are_summed_up(fake):
     assert (eager.loss_first, eager.loss_last, eager.peak_mb) == (2.0, 0.25, 3.5)
     assert list(eager.as_json()) == RESULT
     assert eager.versions == {"it": "1.0"}
+    assert eager.nbytes is None
+
+
+def test_bytes_of_a_routine_s_statements(fake):
+    assert compared(["forgenb-routine"])["forgenb-routine"].nbytes == 4_000_000
 
 
 def test_one_with_other_losses_is_not_timed(fake):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from forgenb import bench
-from forgenb.bench import Row
+from forgenb.bench import Check, Row
 
 LIMITS = {"workload": "limits", "contender": "forgenb-eager", "threads": 1, "cpu": "Fast 9", "cores": 2}
 LIMITS |= {"sgemm_gflops": 100.0, "copy_gb_s": 10.0, "versions": {"it": "2"}}
@@ -46,6 +46,8 @@ def test_json(forgenb, quick):
         "loss_first": 0.7,
         "loss_last": 0.5,
         "peak_mb": 9.0,
+        "sgemm_share": pytest.approx(bench.SPECS["micro"].flop / 2e6 / 100),
+        "copy_share": None,
     }
     assert rows[1] == {"workload": "micro", "contender": "tinygrad", "threads": 1, "skipped": "not here"}
 
@@ -57,6 +59,64 @@ def test_table_and_markdown(forgenb, quick, tmp_path):
     assert "micro: torch-eager skipped: not here" in done.out
     assert "forgenb-routine" in done.out
     assert "| micro | forgenb-eager | 2 |" in (tmp_path / "found.md").read_text()
+
+
+def test_a_table_in_a_page_and_a_picture(forgenb, quick, tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
+    page = tmp_path / "page.md"
+    page.write_text("# Here\n<!-- results -->\n<!-- end of results -->\nthere\n")
+    assert forgenb("bench", "--workloads", "micro", "--markdown", "page.md", "--plot", "out.svg").code == 0
+    text = page.read_text()
+    assert text.startswith("# Here\n<!-- results -->\n")
+    assert "| micro | forgenb-routine | 2 |" in text
+    assert text.endswith("<!-- end of results -->\nthere\n")
+    assert (tmp_path / "out.svg").read_text().startswith("<?xml")
+
+
+@pytest.fixture
+def checked(monkeypatch):
+    """No process: the eager losses have other bits with two threads, and digits cannot be had."""
+
+    def check(workload, threads, steps, python, tell):
+        for contender in bench.OWN:
+            for n in threads:
+                tell("...")
+                if workload == "digits":
+                    yield Check(workload, contender, n, steps, skipped="no images")
+                else:
+                    same = workload == "micro" or (contender, n) != ("forgenb-eager", 2)
+                    yield Check(workload, contender, n, steps, 0.75, 0.5, same)
+
+    monkeypatch.setattr(bench, "check", check)
+    monkeypatch.setattr(bench, "cores", lambda: 2)
+
+
+def test_check_of_bits(forgenb, checked):
+    done = forgenb("bench", "--check", "--workloads", "moons", "cold", "digits")
+    assert done.code == 1
+    lines = done.out.splitlines()
+    assert lines[0] == "moons: forgenb-eager, threads 1  loss 0.75 to 0.5: the same bits"
+    assert lines[1] == "moons: forgenb-eager, threads 2  loss 0.75 to 0.5: OTHER BITS"
+    assert lines[4] == "digits: forgenb-eager, threads 1: no images"
+    assert len(lines) == 8
+
+
+def test_check_of_bits_as_json(forgenb, checked):
+    done = forgenb("bench", "--check", "--json", "--workloads", "micro", "--threads", "1", "--steps", "7")
+    assert done.code == 0
+    rows = list(map(json.loads, done.out.splitlines()))
+    assert rows == [
+        {
+            "workload": "micro",
+            "contender": contender,
+            "threads": 1,
+            "steps": 7,
+            "loss_first": 0.75,
+            "loss_last": 0.5,
+            "equal": True,
+        }
+        for contender in bench.OWN
+    ]
 
 
 def test_options_are_the_plan(forgenb, quick):
@@ -80,6 +140,8 @@ def test_options_are_the_plan(forgenb, quick):
         (["--python", "numpy=python"], "--python needs CONTENDER=PATH with a contender of forgenb-eager"),
         (["--python", "jax-jit=no/such"], "there is no interpreter at 'no/such'"),
         (["--markdown", "no/such/file.md"], "--markdown 'no/such/file.md' is not a file in a folder that is there"),
+        (["--plot", "no/such/out.svg"], "'no/such/out.svg' is not a file in a folder that is there"),
+        (["--plot", "out.txt"], "a picture is written as .svg, .png, .pdf, got 'out.txt'"),
         (["--markdown", "."], "--markdown '.' is not a file in a folder that is there"),
     ],
 )

@@ -5,7 +5,8 @@ import pytest
 
 import forgenb as fnb
 from forgenb import ops
-from forgenb.errors import MemoryModeError, NotFiniteError
+from forgenb.errors import ArgumentError, BackendError, MemoryModeError, NotFiniteError
+from forgenb.routine import peaks
 from forgenb.routine.debug import DEBUG
 
 X = np.full((4, 8), 2.0, "float32")
@@ -82,7 +83,15 @@ def test_watched_runs_have_the_same_bits():
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_profile_is_a_table():
+@pytest.fixture
+def peaks_of_ten(monkeypatch):
+    """No measurement: 10 GFLOP/s and 10 GB/s on every backend."""
+    monkeypatch.setattr(peaks, "_FOUND", {})
+    monkeypatch.setattr(peaks, "_product", lambda backend, real: 10.0)
+    monkeypatch.setattr(peaks, "_copy", lambda backend, real: 10.0)
+
+
+def test_a_profile_is_a_table(peaks_of_ten):
     run = fnb.compile(step, "timed")
     run(X)
     with pytest.raises(MemoryModeError, match="'timed' has no traced run.*trace=True"):
@@ -96,11 +105,40 @@ def test_a_profile_is_a_table():
     assert lines["gemm"].flop == 2 * 4 * 4 * 8
     assert lines["gemm"].nbytes == 4 * (32 + 32 + 16)
     assert all(line.seconds > 0 and line.nbytes > 0 and line.flop > 0 for line in profile.lines)
-    assert sum(line.statements for line in profile.lines) == len(run.routine.program)
+    assert len(profile.statements) == len(run.routine.program)
+    assert {line.scope for line in profile.statements} == {"first", "second"}
     text = str(profile)
     assert "routine timed" in text
     assert "mean of 2" in text
     assert "GFLOP/s" in text
+
+
+def test_assembly_goes_into_the_folder(tmp_path):
+    with fnb.debug(folder=tmp_path, assembly=True):
+        run = fnb.compile(step, "machine code")
+        run(X)
+    text = (tmp_path / "00_machine_code.asm").read_text(encoding="utf-8")
+    assert "# softmax_kernel-float32" in text
+    assert text.count("# softmax_kernel-float32") == 1
+    assert "\tret" in text
+
+
+def test_assembly_of_what_the_store_had():
+    run = fnb.compile(lambda x: ops.exp(x) + 1.0)
+    run(X)
+    for _ in range(2):
+        assert "\tret" in run.routine.assembly
+    np.testing.assert_allclose(run(X).numpy(), np.exp(X) + 1.0, rtol=1e-6)
+
+
+def test_assembly_needs_a_folder_and_a_compiler(tmp_path):
+    with pytest.raises(ArgumentError, match="assembly=True.*say where, with folder="), fnb.debug(assembly=True):
+        pass
+    with fnb.use("python"):
+        run = fnb.compile(lambda x: x + 1.0)
+        run(X)
+        with pytest.raises(BackendError, match="'python' has no assembly.*routine.source shows what runs"):
+            _ = run.routine.assembly
 
 
 def test_it_works_on_a_backend_that_steps_statement_by_statement():

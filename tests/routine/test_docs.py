@@ -1,4 +1,4 @@
-"""The examples of docs/routines.md run as they stand, with a small model in place of the reader's."""
+"""The examples of docs/routines.md and docs/debugging.md run as they stand; the first has a small model put in."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,13 @@ import pytest
 
 import forgenb as fnb
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "routines.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = (DOCS / "routines.md").read_text(encoding="utf-8")
+DEBUGGING = (DOCS / "debugging.md").read_text(encoding="utf-8")
+
+
+def examples(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):
@@ -30,8 +36,8 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
 
     names = {"fnb": fnb, "model_loss": model_loss, "step": step, "data": data, "wanted": wanted}
     names |= {"x": data.numpy()[0], "y": wanted.numpy()[0]}
-    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 3
+    blocks = examples(TEXT)
+    assert len(blocks) == 2
     for block in blocks:
         exec(block, names)
     assert names["routine"].runs == 400
@@ -39,8 +45,23 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
     np.testing.assert_allclose(w.numpy(), best, atol=0.15)
     printed = capsys.readouterr().out
     assert "digraph" in printed
-    assert "us a run, mean of 1" in printed
-    assert sorted((tmp_path / "out").iterdir()) == []
+
+
+def test_the_examples_of_debugging_run(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in examples(DEBUGGING):
+        exec(block, names)
+    printed = capsys.readouterr().out
+    assert "digraph" in printed
+    assert "us a run, mean of 20" in printed
+    assert "\nmodel " in printed
+    assert (tmp_path / "profile.svg").exists()
+    found = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert found == sorted(re.findall(r"^\| `(00_.*?)`", DEBUGGING, re.MULTILINE))
+    memory = names["run"].routine.memory()
+    assert memory.keys() == set(re.findall(r"\w+", re.search(r"# bytes: (.*)", DEBUGGING)[1]))
 
 
 @pytest.mark.parametrize("name", ["materialize", "retain", "inline"])

@@ -1,4 +1,5 @@
-"""A process that lives for one thing: an import, or the first gradient. Whoever starts it looks at the clock.
+"""A process that lives for one thing: an import, or the first step. Whoever starts it looks at the clock; how long the
+first call took is said, too.
 
 Imports the worker, and NumPy with it.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 
 from .worker import Worker, answer, use_cores
 
@@ -25,5 +27,7 @@ def main() -> None:
     if what != "import" and "skipped" not in found:
         found = answer(worker, {"do": "open", "workload": what, "arrays": arrays})
         if "skipped" not in found:
+            began = time.perf_counter()
             found = answer(worker, {"do": "losses", "steps": 1})
+            found["call_s"] = time.perf_counter() - began
     print(json.dumps(found), file=channel, flush=True)

@@ -148,7 +148,10 @@ class Step:
         One step, finished when it returns; gives its loss, something with ``item()``.
     gradient : callable, optional
         A number that depends on the last step's gradients, where no later loss would show that they are wrong.
+    work : callable, optional
+        ``bytes`` and ``flop`` of a step that has run, where the contender knows them.
     """
 
     run: Callable[[], Any]
     gradient: Callable[[], float] | None = None
+    work: Callable[[], dict[str, int]] | None = None

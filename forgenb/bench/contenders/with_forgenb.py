@@ -15,7 +15,7 @@ from forgenb.ops.loss import cross_entropy
 from forgenb.ops.matmul import matmul
 from forgenb.ops.pointwise import abs_, exp, log
 from forgenb.ops.reduction import mean
-from forgenb.routine import compile
+from forgenb.routine import Compiled, compile
 
 from .specs import MLP, Spec, Step, Transformer, Unsupported
 
@@ -70,19 +70,25 @@ def _mlp(spec: MLP, arrays: dict[str, np.ndarray], routine: bool) -> Step:
         return distance(matmul(x, weights[-1], biases[-1]), y)
 
     x, y = (np.split(arrays[name], spec.batches) for name in ("x", "y"))
-    return Step(_cycled(_update(loss, optimizer), list(zip(x, y)), routine))
+    return _cycled(_update(loss, optimizer), list(zip(x, y)), routine)
 
 
-def _cycled(step: Callable, batches: list[tuple[np.ndarray, ...]], routine: bool) -> Callable:
+def _cycled(step: Callable, batches: list[tuple[np.ndarray, ...]], routine: bool) -> Step:
     """`step` on one batch after the other; where there is one only, it stays in its place in a routine, too."""
     tensors = [tuple(fnb.tensor(array) for array in batch) for batch in batches]
     if len(tensors) == 1:
         (batch,) = tensors
-        only = lambda: step(*batch)  # noqa: E731
-        return compile(only) if routine else only
-    run = compile(step) if routine else step
+        run = lambda: step(*batch)  # noqa: E731
+        return _compiled(compile(run)) if routine else Step(run)
     done = iter(range(2**62))
-    return lambda: run(*tensors[next(done) % len(tensors)])
+    whole = compile(step) if routine else step
+    run = lambda: whole(*tensors[next(done) % len(tensors)])  # noqa: E731
+    return _compiled(whole, run) if isinstance(whole, Compiled) else Step(run)
+
+
+def _compiled(step: Compiled, run: Callable | None = None) -> Step:
+    """A step whose routine tells how much it has to do, once it has run."""
+    return Step(run or step, work=lambda: step.routine.work() if step.routine is not None else {})
 
 
 def _transformer(spec: Transformer, arrays: dict[str, np.ndarray], routine: bool) -> Step:
@@ -96,13 +102,13 @@ def _transformer(spec: Transformer, arrays: dict[str, np.ndarray], routine: bool
             with fnb.no_grad():
                 return model.loss(ids, targets)
 
-        return Step(_cycled(forward, [batch], routine))
+        return _cycled(forward, [batch], routine)
     for parameter in model.parameters():
         parameter.decay = True
     optimizer = optim.AdamW(
         model.named_parameters(), lr=spec.lr, betas=spec.betas, eps=spec.eps, weight_decay=spec.decay
     )
-    return Step(_cycled(_update(model.loss, optimizer), [batch], routine))
+    return _cycled(_update(model.loss, optimizer), [batch], routine)
 
 
 def _chain(repeats: int, arrays: dict[str, np.ndarray]) -> Step:

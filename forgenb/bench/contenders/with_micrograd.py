@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 
@@ -20,15 +21,15 @@ def build(contender: str, spec: Spec, arrays: dict[str, np.ndarray], threads: in
     sys.setrecursionlimit(100_000)  # its sort of the graph is recursive
     layers = [
         [
-            [[Value(float(w)) for w in row] for row in arrays[f"{i}.weight"]],
+            [[Value(float(w)) for w in column] for column in arrays[f"{i}.weight"].T],
             [Value(float(b)) for b in arrays[f"{i}.bias"]],
         ]
         for i in range(len(spec.sizes) - 1)
     ]
-    parameters = [p for weight, bias in layers for p in [*(w for row in weight for w in row), *bias]]
+    parameters = [p for weight, bias in layers for p in [*(w for column in weight for w in column), *bias]]
     rows, targets = arrays["x"].tolist(), arrays["y"][:, 0].tolist()
 
-    def run():
+    def step():
         loss = Value(0.0)
         for row, target in zip(rows, targets):
             loss = loss + binary_cross_entropy(_forward(layers, row), target)
@@ -39,6 +40,14 @@ def build(contender: str, spec: Spec, arrays: dict[str, np.ndarray], threads: in
         for p in parameters:
             p.data -= spec.lr * p.grad
         return np.float64(loss.data)
+
+    def run():
+        gc.disable()  # it would walk the growing graph over and over, for four fifths of the time
+        try:
+            return step()
+        finally:
+            gc.collect()  # nodes and their closures are cycles: without it, no graph would ever go
+            gc.enable()
 
     return Step(run)
 
@@ -70,6 +79,6 @@ def binary_cross_entropy(z: Value, y: float) -> Value:
 
 def _forward(layers: list, x: list) -> Value:
     for number, (weight, bias) in enumerate(layers):
-        x = [sum((a * w[j] for a, w in zip(x, weight)), b) for j, b in enumerate(bias)]
+        x = [sum((w * a for w, a in zip(column, x)), b) for column, b in zip(weight, bias)]
         x = [tanh(v) for v in x] if number < len(layers) - 1 else x
     return x[0]

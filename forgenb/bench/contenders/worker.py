@@ -60,6 +60,11 @@ class Worker:
             found.append(self.step.gradient())
         return {"losses": found}
 
+    def work(self) -> dict:
+        """Bytes and FLOP of a step, where its contender knows them."""
+        assert self.step is not None
+        return {"work": self.step.work() if self.step.work is not None else {}}
+
     def run(self, steps: int, seconds: float) -> dict:
         """Time steps one by one, after one that is not timed; no further step begins after `seconds`."""
         assert self.step is not None

@@ -1,0 +1,73 @@
+"""Figures without a window: what draws into a file, for whoever has matplotlib.
+
+Imports matplotlib when something is drawn, and nothing of forgenb but its errors.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..errors import ArgumentError
+
+__all__ = ["check_figure_file", "new_figure", "plain_logarithms", "write_figure"]
+
+KINDS = (".svg", ".png", ".pdf")
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7f7f7f"
+"""Colours that differ for colour-blind readers, too, and in print."""
+
+
+def check_figure_file(path: str | os.PathLike[str]) -> str:
+    """The name of a file that a figure can be written to, checked before anything is measured for it.
+
+    Raises
+    ------
+    ArgumentError
+        If its ending is not one of a picture, its folder is not there, or matplotlib is not installed.
+    """
+    name = os.fspath(path)
+    if os.path.splitext(name)[1].lower() not in KINDS:
+        raise ArgumentError(f"a picture is written as {', '.join(KINDS)}, got {name!r}: give its name such an ending")
+    if os.path.isdir(name) or not os.path.isdir(os.path.dirname(name) or "."):
+        raise ArgumentError(f"the picture {name!r} is not a file in a folder that is there")
+    _matplotlib()
+    return name
+
+
+def new_figure(width: float, height: float) -> tuple[Any, Any]:
+    """A figure in inches and its axes, without the frame lines that carry nothing."""
+    figure = _matplotlib()(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure, axes
+
+
+def plain_logarithms(axis: Any) -> None:
+    """Mark a logarithmic axis at 1, 2 and 5 of each decade, in plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(lambda value, place: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def write_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure; the same figure gives the same bytes, and letters stay text in SVG."""
+    import matplotlib
+
+    name = check_figure_file(path)
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "forgenb"}):
+        figure.savefig(name, dpi=150, metadata=dates.get(os.path.splitext(name)[1].lower()))
+
+
+def _matplotlib() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ArgumentError(
+            f"a picture needs matplotlib, which cannot be imported ({error}): pip install matplotlib, or ask for the "
+            "table alone"
+        ) from None
+    return Figure
