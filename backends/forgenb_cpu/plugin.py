@@ -14,25 +14,23 @@ import os
 import threading
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
-from forgenb.errors import ArgumentError, ShapeError
+from forgenb.errors import ArgumentError
 
-from .blas import PACK, blas_function, blas_report, blocks_for, gemm_launcher, load_blas, one_thread
 from .call import HEADER, MOST_OPERANDS, SLOTS, short_call
+from .comparison import product_speeds
 from .compile import Compiled, compile_kernel, compiled
+from .dispatch import LIBRARIES, blas_from_environment, product_launch, row_bands
 from .memory import SMALL, Memory, allocate, cached_bytes, release_cached
+from .openblas import load_blas, scipy_library
 from .pool import Pool
 from .replay import Replay, replay_function
 from .templates import launcher_text, operand_types
-from .tiled import bands_for, tiled_launcher, units
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
 STORAGE = {"bool": "bool_"}
-SERIAL_FLOP = 200_000
 MOST_THREADS = 1024
-LARGEST = 2**31 - 1
 HELD = 16
 """A launch of less than this part of a chunk, some microseconds, holds Python's lock, which is cheaper."""
 
@@ -121,43 +119,19 @@ class CpuBackend:
             self.launch(launcher, extent, chunk, packer.pack(*values))
 
     def products_alone(self) -> contextlib.AbstractContextManager:
-        """What holds while products run: OpenBLAS at one thread where it is in use."""
-        return one_thread() if self.blas == "scipy" else contextlib.nullcontext()
+        """What holds while products run: a library at one thread where one is in use."""
+        return contextlib.nullcontext() if self.blas == "tile" else LIBRARIES[self.blas]()
 
-    def gemm_launch(
-        self, real: str, shape: tuple, flags: tuple, scales: tuple, places: tuple, steps: tuple, batch: tuple
-    ) -> tuple:
-        """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer)."""
-        m, n, k = shape
-        outer, inner = batch
-        if max(*shape, *steps[0]) > LARGEST:
-            raise ShapeError(
-                f"a product of {m} x {k} and {k} x {n} with steps {steps[0]} between rows is too large: "
-                f"BLAS counts to {LARGEST}"
-            )
-        if self.blas == "tile":
-            launcher, pieces, cut = tiled_launcher(real), units(outer * inner, m, n, real), (*bands_for(m), 0, 0)
-        else:
-            blocks, width, by_rows = blocks_for(outer * inner, m, n)
-            launcher, pieces, cut = (
-                gemm_launcher(real),
-                blocks * outer * inner,
-                (blocks, width, by_rows, blas_function(real)),
-            )
-        a, b, out, bias = places
-        beta = 1.0 if bias else scales[1]
-        values = [m, n, k, a, b, out, bias, scales[0], beta, *steps[0], *flags, inner, *steps[1], *cut]
-        serial = 2 * m * n * k * outer * inner < SERIAL_FLOP
-        return launcher, pieces, pieces if serial else max(1, pieces // 16), values, PACK
+    def gemm_launch(self, *arguments, bands: int = 0) -> tuple:
+        """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer).
 
-    def row_bands(self, real: str, shape: tuple, batch: tuple) -> int:
-        """Bands of equally many rows that the pieces of a product form, one after the other; 1 where they do not."""
-        m, n, _ = shape
-        if self.blas == "tile":
-            bands, rows = bands_for(m)
-            return bands if bands * rows == m else 1
-        blocks, width, by_rows = blocks_for(batch[0] * batch[1], m, n)
-        return blocks if by_rows and m == blocks * width else 1
+        With `bands`, which divides `row_bands`, its pieces form so many bands of rows, one after the other.
+        """
+        return product_launch(self.blas, *arguments, bands=bands)
+
+    def row_bands(self, *arguments) -> int:
+        """Into how many bands of equally many rows a product can be cut with the same bits; 1 where it cannot."""
+        return row_bands(self.blas, *arguments)
 
     def replay(self, rows: list, stages: list) -> Replay:
         """A program of launches that one call runs; see `Replay`."""
@@ -181,7 +155,13 @@ class CpuBackend:
         release_cached()
 
     def report(self) -> dict[str, object]:
-        return {"threads": self._threads, "products": self.blas, **blas_report()}
+        """Threads, what computes products, and the BLAS in use or, with the tile, SciPy's."""
+        library = LIBRARIES[self.blas]() if self.blas in LIBRARIES else scipy_library()
+        return {"threads": self._threads, "products": self.blas, **library.report}
+
+    def product_speeds(self) -> dict[str, float]:
+        """GFLOP/s of a short product by each way that is there."""
+        return product_speeds(self)
 
     def _ready_pool(self) -> Pool:
         with self._lock:
@@ -218,13 +198,3 @@ def threads_from_environment() -> int:
     if text:
         return int(text)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def blas_from_environment() -> str:
-    """``FORGENB_BLAS`` (tile or scipy), else the register tile on CPUs with AVX-512, where it is the faster one."""
-    chosen = os.environ.get("FORGENB_BLAS", "auto")
-    if chosen not in ("auto", "tile", "scipy"):
-        raise ArgumentError(f"FORGENB_BLAS must be auto, tile or scipy, got {chosen!r}")
-    if chosen != "auto":
-        return chosen
-    return "tile" if llvm.get_host_cpu_features().get("avx512f") else "scipy"

@@ -1,8 +1,9 @@
-"""Products by the register tile: the work of a launch is cut into panels of columns and blocks of rows.
+"""Products by the register tile: blocks of the result, each computed panel by panel of b, at most `DEPTH` of k at once.
 
-A unit packs its panel of b, at most `DEPTH` rows at a time, into room on the stack and runs down its rows of a, which
-are read in place. Units depend on the shape alone, and every element is summed in one order, so bits never depend on
-threads.
+A panel of b is packed where many rows use it or where it lies across; a block of a that lies across is packed for
+several panels. Every element is summed in one order whatever is packed, so bits depend neither on blocks nor threads.
+
+Imports the tile, packing, and the layout of `products`.
 """
 
 from __future__ import annotations
@@ -10,121 +11,177 @@ from __future__ import annotations
 import functools
 import types
 
-from .blas import FIELDS
 from .blocks import INTRINSICS, room_of
 from .compile import TYPES, Compiled, build
-from .tile import panel_width, row_counts, tile
+from .packing import copier, filler, transposer
+from .products import Costs, blocks, launch_text
+from .tile import VECTORS, panel_width, row_counts, tile
+from .vectors import lanes
 
 DEPTH = 256
-FEWEST, MOST = 32, 192
-"""Rows of a band."""
-BANDS = 8
-"""As many bands there are, where they can be equal and are not too low: each is a share of a batch."""
+"""Most steps of k at once: a panel of 32 KB, which the first cache holds."""
+ROWS, ROWS_ACROSS = 384, 192
+"""Most rows of a block, and where a lies across; their part of a stays in the second cache."""
+IN_PLACE = 100
+"""Most rows for which a panel of b is read where it lies."""
+NEAR = 256
+"""Largest step between the columns of an a that lies across and is read where it lies."""
+AHEAD = 8
+"""Rows between the one that is packed and the one that is asked for."""
+LINE = 8
+"""Vectors of columns for a single row: as many sums as the processor adds to at once."""
+UNIT_FLOP = 1_000_000
+"""Least work of a block: a few microseconds."""
+CACHE = 1 << 20
+"""Bytes of an operand that the second cache holds beside the others."""
+GAP = 16
+"""Numbers between packed rows of a, so that rows do not compete for the same lines of the cache."""
 
-TEXT = """\
-def launch(begin, end, args):
-{loads}
-    panels = (n + {width} - 1) // {width}
-    bands, rows = blocks, width
-    a_row, a_step = (int64(1), lda) if trans_a else (lda, int64(1))
-    room = panel_room()
-    for unit in range(begin, end):
-        matrix = unit // (panels * bands)
-        rest = unit - matrix * (panels * bands)
-        band = rest // panels
-        column = (rest - band * panels) * {width}
-        columns = min(n - column, {width})
-        first = band * rows
-        stop = min(first + rows, m)
-        outer = matrix // inner
-        within = matrix - outer * inner
-        a_at = a + {size} * (outer * a_outer + within * a_inner + first * a_row)
-        b_at = b + {size} * (outer * b_outer + within * b_inner + (column * ldb if trans_b else column))
-        out_at = out + {size} * (outer * out_outer + within * out_inner + first * ldo + column)
-        bias_at = bias + {size} * column if bias else int64(0)
-        for start in range(0, max(k, 1), {depth}):
-            depth = min(k - start, {depth})
-            if trans_b:
-                pack_transposed(b_at + {size} * start, ldb, room, depth, columns)
-            else:
-                pack(b_at + {size} * start * ldb, ldb, room, depth, columns)
-            adds = int64(1) if start > 0 or (beta != 0 and not bias) else int64(0)
-            row = first
-            while row < stop:
-                left = stop - row
-                a_here = a_at + {size} * ((row - first) * a_row + start * a_step)
-                out_here = out_at + {size} * (row - first) * ldo
-                row += run_tile(depth, a_here, a_row, a_step, room, out_here, ldo, left, columns, alpha, bias_at, adds)
+BEFORE = """\
+    left_room, right_room, start = room_left(), room_right(), room_start()
+    fill({real}(0), start)
 """
+
+BLOCK = """\
+        parts = max((k + {depth} - 1) // {depth}, 1)
+        part = max((k + parts - 1) // parts, 1)
+        packs = trans_a and lda > {near} and rows >= {large} and columns > {width}
+        for first_k in range(0, max(k, 1), part):
+            depth = min(k - first_k, part)
+            base, base_row, base_step, scale = start, int64(0), int64(0), {real}(1)
+            if first_k > 0:
+                base, base_row, base_step = out_at, ldo, int64(1)
+            elif bias and turned:
+                fill(load(bias_at, 0, {real}), start)
+            elif bias:
+                base, base_step = bias_at, int64(1)
+            elif beta != 0:
+                base, base_row, base_step, scale = out_at, ldo, int64(1), beta
+            left, left_step = a_at + {size} * first_k * a_step, a_step
+            if packs:
+                pack_left(left, lda, left_room, depth, rows)
+                left, left_step = left_room, int64({room_step})
+            column = int64(0)
+            while rows == 1 and not trans_b and columns - column >= {line}:
+                tile_line(
+                    depth, left, a_row, left_step, b_at + {size} * (first_k * ldb + column), ldb,
+                    out_at + {size} * column, ldo, 0, {line}, alpha, base + {size} * column * base_step, base_row, scale
+                )
+                column += {line}
+            for column in range(column, columns, {width}):
+                wide = min(columns - column, {width})
+                right, right_step = b_at + {size} * (first_k * b_row + column * b_step), ldb
+                if trans_b:
+                    pack_across(right, ldb, right_room, depth, wide)
+                    right, right_step = right_room, int64({width})
+                elif rows > {in_place} or wide % {lanes}:
+                    pack_along(right, ldb, right_room, depth, wide)
+                    right, right_step = right_room, int64({width})
+                row = int64(0)
+                while row < rows:
+                    count = tile_rows(rows, row)
+                    done = min(rows - row, count)
+                    skip = count - done
+                    first = row - skip
+                    a_tile = left + {size} * first * a_row
+                    out_tile = out_at + {size} * (first * ldo + column)
+                    base_tile = base + {size} * (first * base_row + column * base_step)
+{calls}                    row += done
+"""
+
+CALL = """\
+                    {word} count == {count}:
+                        if wide > {lanes}:
+                            tile_{count}_2({arguments})
+                        else:
+                            tile_{count}_1({arguments})
+"""
+ARGUMENTS = (
+    "depth, a_tile, a_row, left_step, right, right_step, out_tile, ldo, skip, wide, alpha, base_tile, base_row, scale"
+)
 
 HELPERS = """\
-def pack(b, ldb, room, depth, columns):
+def pack_left(a, lda, room, depth, rows):
     for i in range(depth):
-        source = pointer(b + {size} * i * ldb, {real})
-        target = pointer(room + {size} * i * {width}, {real})
-        for j in range(columns):
-            target[j] = source[j]
-        for j in range(columns, {width}):
-            target[j] = 0
+        for row in range(0, rows, {lanes}):
+            source, target = a + {size} * (i * lda + row), room + {size} * (i * {room_step} + row)
+            copy_narrow(source, target, rows - row, {ahead} * lda)
 
 
-def pack_transposed(b, ldb, room, depth, columns):
-    target = pointer(room, {real})
-    for j in range(columns, {width}):
+def pack_along(b, ldb, room, depth, columns):
+    if columns > {lanes}:
         for i in range(depth):
-            target[i * {width} + j] = 0
-    for j in range(columns):
-        source = pointer(b + {size} * j * ldb, {real})
+            copy_wide(b + {size} * i * ldb, room + {size} * i * {width}, columns, {ahead} * ldb)
+    else:
         for i in range(depth):
-            target[i * {width} + j] = source[i]
+            copy_narrow(b + {size} * i * ldb, room + {size} * i * {width}, columns, {ahead} * ldb)
 
 
-def run_tile(depth, a, a_row, a_step, room, out, ldo, left, columns, alpha, bias, adds):
-    if left > {middle}:
-        tile_large(depth, a, a_row, a_step, room, out, ldo, min(left, {large}), columns, alpha, bias, adds)
-        return min(left, {large})
-    if left > {small}:
-        tile_middle(depth, a, a_row, a_step, room, out, ldo, left, columns, alpha, bias, adds)
-        return left
-    tile_small(depth, a, a_row, a_step, room, out, ldo, left, columns, alpha, bias, adds)
-    return left
+def pack_across(b, ldb, room, depth, columns):
+    for j in range(0, columns, {lanes}):
+        for i in range(0, depth, {lanes}):
+            target = room + {size} * (i * {width} + j)
+            transpose(b + {size} * (j * ldb + i), ldb, columns - j, depth - i, target, {width})
+
+
+def tile_rows(rows, row):
+    left = rows - row
+    if left > {middle} and rows >= {large}:
+        return {large}
+    if left > {small} and rows >= {middle}:
+        return {middle}
+    if left > 1 and rows >= {small}:
+        return {small}
+    return 1
 """
 
 
-@functools.cache
-def bands_for(m: int) -> tuple[int, int]:
-    """Bands of rows, and how high each is; the last may be lower."""
-    fewest = -(-m // MOST)
-    for bands in range(max(2 * fewest, min(BANDS, m // FEWEST)), fewest - 1, -1):
-        if m % bands == 0:
-            return bands, m // bands
-    return fewest, MOST
+@functools.lru_cache(maxsize=4096)
+def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> tuple[int, int, int, int]:
+    """Bands, their height, strips and their width, by what packing and reading a and b again costs."""
+    across_a, across_b = flags
+    size, width = 8 if real == "float64" else 4, panel_width(real)
+    far_a, far_b = (size * k * length > CACHE for length in (m, n))
+    rows = 25.0 if far_b else 10.0 if across_b else 4.0
+    columns = (24.0 if far_a else 8.0) if across_a else (10.0 if far_a else 2.0)
+    costs = Costs(rows, columns, UNIT_FLOP, row_counts()[2], width, ROWS_ACROSS if across_a else ROWS)
+    return blocks(batch, m, n, k, costs)
 
 
-def units(batch: int, m: int, n: int, real: str) -> int:
-    """How many pieces of work a product has."""
-    return batch * -(-n // panel_width(real)) * bands_for(m)[0]
+def share_height(rows: int, flags: tuple) -> int:
+    """Rows of a block, at most as many as there is room for, of which a whole number makes `rows`."""
+    most = ROWS_ACROSS if flags[0] else ROWS
+    return next(height for height in range(min(rows, most), 0, -1) if rows % height == 0)
 
 
 @functools.cache
 def tiled_launcher(real: str) -> Compiled:
-    """The launcher of tiled products for float32 or float64; it reads the argument block of `blas`."""
-    size, width = 8 if real == "float64" else 4, panel_width(real)
-    loads = []
-    for slot, name in enumerate(FIELDS):
-        kind = "float64" if name in ("alpha", "beta") else "int64"
-        value = f"load(args, {slot}, {kind})"
-        loads.append(f"    {name} = {real}({value})" if kind == "float64" else f"    {name} = {value}")
-    large, middle, small = row_counts()
-    text = TEXT.format(loads="\n".join(loads), size=size, width=width, depth=DEPTH)
-    helpers = HELPERS.format(size=size, real=real, width=width, large=large, middle=middle, small=small)
-    tiles = {"tile_large": tile(large, real), "tile_middle": tile(middle, real), "tile_small": tile(small, real)}
-    shared = {**INTRINSICS, **TYPES, **tiles}
-    bodies = {}
-    for helper in helpers.split("\n\n\n"):
-        namespace = dict(shared)
-        exec(helper, namespace)
-        name = helper.strip().removeprefix("def ").partition("(")[0]
-        bodies[name] = types.FunctionType(namespace[name].__code__, dict(shared), name)
-    extras = {**INTRINSICS, "panel_room": room_of(size * width * DEPTH)}
-    return build(f"tiled-{real}", text, bodies, extras)
+    """The launcher of tiled products for float32 or float64; it reads the argument block of `products`."""
+    size, width, own = 8 if real == "float64" else 4, panel_width(real), lanes(real)
+    large, middle, small, _ = row_counts()
+    numbers = {"large": large, "middle": middle, "small": small, "lanes": own, "width": width, "size": size}
+    numbers |= {"depth": DEPTH, "in_place": IN_PLACE, "near": NEAR, "ahead": AHEAD}
+    numbers |= {"room_step": ROWS_ACROSS + GAP, "line": LINE * own}
+    calls = "".join(
+        CALL.format(word="elif" if place else "if", count=count, lanes=own, arguments=ARGUMENTS)
+        for place, count in enumerate(row_counts())
+    )
+    text = launch_text(real, BEFORE.format(real=real), BLOCK.format(real=real, calls=calls, **numbers))
+    words = {"transpose": transposer(real), "copy_wide": copier(VECTORS, real), "copy_narrow": copier(1, real)}
+    words |= {"fill": filler(LINE, real), "tile_line": tile(1, LINE, real)}
+    words |= {f"tile_{count}_{vectors}": tile(count, vectors, real) for count in row_counts() for vectors in (1, 2)}
+    rooms = {"left": (ROWS_ACROSS + GAP) * DEPTH, "right": width * (DEPTH + own), "start": LINE * own}
+    words |= {f"room_{name}": room_of(size * length) for name, length in rooms.items()} | INTRINSICS
+    bodies = helpers(HELPERS.format(real=real, **numbers), words | TYPES)
+    return build(f"tiled-{real}", text, bodies, words)
+
+
+def helpers(text: str, words: dict) -> dict:
+    """The functions of `text` by name, each with globals of its own."""
+    found = {}
+    for part in text.split("\n\n\n"):
+        namespace = dict(words)
+        exec(part, namespace)
+        name = part.removeprefix("def ").partition("(")[0]
+        found[name] = types.FunctionType(namespace[name].__code__, dict(words), name)
+    return found

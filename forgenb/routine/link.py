@@ -6,7 +6,7 @@ from ..backend import seam
 from ..errors import BackendError
 from .footprint import footprint
 from .late import Late, value_of
-from .stages import Work, stages
+from .stages import Work, splitting, stages
 from .statements import Launch, Place, Product
 from .work import flop, moved
 
@@ -24,13 +24,15 @@ def link(statements: list[Launch | Product], backend):
     if replay is None:
         return PlainRunner(statements, backend)
     rows, prints, work = [], [], []
+    products: dict[int, tuple] = {}
     for statement in statements:
         if isinstance(statement, Product):
             places = tuple(map(_number, statement.places))
             scales = tuple(map(_number, statement.scales))
             parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
+            products[len(rows)] = (statement.real, *parts)
             rows.append(backend.gemm_launch(statement.real, *parts))
-            bands = backend.row_bands(statement.real, statement.shape, statement.batch)
+            bands = backend.row_bands(statement.shape, statement.steps, statement.batch)
         else:
             launcher = seam.launcher(backend, statement.kernel, statement.real, statement.storage)
             values = [_number(v) for v in statement.values]
@@ -38,6 +40,10 @@ def link(statements: list[Launch | Product], backend):
             bands = 1
         prints.append(footprint(statement, bands))
         work.append(Work(_cost(statement), rows[-1][1]))
+    shares, split = splitting(prints, work, GRAIN)
+    for number, arguments in products.items():
+        if split[number] and arguments[-1] == (1, 1):
+            rows[number] = backend.gemm_launch(*arguments, bands=shares)
     return replay(rows, stages(prints, work, GRAIN))
 
 

@@ -59,13 +59,18 @@ def stages(footprints: list[Footprint], work: list[Work], grain: float) -> list[
     grain : float
         Cost below which a task is not cut any further.
     """
-    shares = choose_shares(footprints, work, grain)
-    split = [shares > 1 and f.grains % shares == 0 for f in footprints]
+    shares, split = splitting(footprints, work, grain)
     levels = _levels(footprints, split, shares)
     found: list[list[int]] = [[] for _ in range(max(levels, default=-1) + 1)]
     for number, level in enumerate(levels):
         found[level].append(number)
     return [_stage(numbers, split, shares, work, grain) for numbers in found]
+
+
+def splitting(footprints: list[Footprint], work: list[Work], grain: float) -> tuple[int, list[bool]]:
+    """How many shares there are, and which statements are cut into them."""
+    shares = choose_shares(footprints, work, grain)
+    return shares, [shares > 1 and f.grains % shares == 0 for f in footprints]
 
 
 def choose_shares(footprints: list[Footprint], work: list[Work], grain: float) -> int:

@@ -10,7 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from forgenb_cpu import blas, memory, pool
+from forgenb_cpu import dispatch, memory, pool
+from support.blas import LIBRARIES, WAYS
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError, ShapeError
@@ -43,7 +44,9 @@ def in_threads(work, number=4):
         raise failures[0]
 
 
-def test_products_of_many_python_threads_have_the_bits_of_one(cpu):
+@pytest.mark.parametrize("way", WAYS)
+def test_products_of_many_python_threads_have_the_bits_of_one(cpu, way, monkeypatch):
+    monkeypatch.setattr(cpu, "blas", way)
     w = fnb.tensor(np.random.default_rng(0).standard_normal((256, 192)).astype("float32"))
     expected = (w @ w.T).numpy().copy()
 
@@ -51,10 +54,25 @@ def test_products_of_many_python_threads_have_the_bits_of_one(cpu):
         for _ in range(150):
             np.testing.assert_array_equal((w @ w.T).numpy(), expected)
 
-    before = blas.openblas().scipy_openblas_get_num_threads() if blas.openblas() else 1
     in_threads(work)
-    assert blas._Held.users == 0
-    assert before == 1 or blas.openblas().scipy_openblas_get_num_threads() == before
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_library_gets_its_own_number_of_threads_back(cpu, name, monkeypatch):
+    monkeypatch.setattr(cpu, "blas", name)
+    library = dispatch.LIBRARIES[name]()
+    before = library.threads()
+    w = fnb.tensor(np.ones((200, 200), "float32"))
+
+    def work(_):
+        for _ in range(50):
+            with library:
+                assert library.threads() == 1
+                w @ w
+
+    in_threads(work)
+    assert library.users == 0
+    assert library.threads() == before
 
 
 def test_changing_the_number_of_threads_meanwhile_loses_no_worker(cpu):
@@ -163,8 +181,10 @@ sys.exit(any(codes))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_forks_while_other_threads_compute():
-    result = subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], capture_output=True, text=True, timeout=120)
+@pytest.mark.parametrize("way", WAYS)
+def test_forks_while_other_threads_compute(way):
+    command, environment = [sys.executable, "-W", "ignore", "-c", FORK], {**os.environ, "FORGENB_BLAS": way}
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
 
 
