@@ -32,8 +32,8 @@ _KINDS = {
         not_equal relu relu_grad reshape split split_heads squeeze stack swapaxes take transpose unmerge_heads unslice
         unsplit_head unsplit_heads where""",
     ROUNDED: "add sub mul div scale sqrt square square_grad dropout embedding",
-    SUM: """attention attention_grad cross_entropy cross_entropy_grad layernorm layernorm_grad matmul mean softmax_grad
-        sum sum_rows sumsq""",
+    SUM: """attention attention_grad bce_with_logits bce_with_logits_grad cross_entropy cross_entropy_grad layernorm
+        layernorm_grad matmul mean softmax_grad sum sum_rows sumsq""",
 }
 
 RESULTS: dict[str, Bound] = {

@@ -104,6 +104,7 @@ MIXED = {
     "take": lambda x, y: fnb.ops.take(x, y.astype("int64")[0]),
     "embedding": lambda x, y: fnb.ops.embedding(y.astype("int64"), x, x),
     "cross_entropy": lambda x, y: fnb.ops.cross_entropy(x, y.astype("int64")[0]),
+    "bce_with_logits": lambda x, y: fnb.ops.bce_with_logits(x, y),
     "grad": lambda x, y: fnb.ops.gelu_grad(x, y),
 }
 

@@ -56,6 +56,8 @@ MISUSES = {
     "ids that are no integers": lambda x: ops.embedding([0.5], x),
     "targets of a wrong shape": lambda x: ops.cross_entropy(x, [0]),
     "a target out of range": lambda x: ops.cross_entropy(x, [0, 3]),
+    "a target too few": lambda x: ops.bce_with_logits(x, [1.0, 0.0]),
+    "logits that are integers": lambda x: ops.bce_with_logits(fnb.tensor([1, 2]), [1.0, 0.0]),
     "a list for a shape": lambda x: ops.layernorm(x, [1.0], [0.0], 1e-5),
     "integers to drop out": lambda x: ops.dropout(fnb.tensor([1, 2]), 0.5, 1),
     "integers to square and add": lambda x: ops.sumsq(fnb.tensor([1, 2])),

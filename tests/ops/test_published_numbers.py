@@ -46,3 +46,21 @@ def test_cross_entropy_does_not_saturate():
     assert loss.item() == 200.0
     half = fnb.ops.cross_entropy(fnb.tensor(np.log([[0.75, 0.25]])), np.array([0]))
     assert half.item() == pytest.approx(0.2876821, rel=1e-6)
+
+
+def test_binary_cross_entropy_from_logits():
+    """PyTorch's documented example, and logits far out on either side of their targets."""
+    assert fnb.ops.bce_with_logits(np.full((10, 64), 1.5), np.ones((10, 64))).item() == pytest.approx(0.20141, abs=1e-5)
+    z = fnb.tensor(np.array([[-200.0], [-1.0], [0.5], [200.0]]), requires_grad=True)
+    y = np.array([[0.0], [1.0], [0.0], [0.0]])
+    loss = fnb.ops.bce_with_logits(z, y)
+    assert loss.item() == pytest.approx(np.mean(np.logaddexp(0, z.numpy()) - z.numpy() * y), rel=1e-14)
+    loss.backward()
+    sigmoid = 1 / (1 + np.exp(-z.numpy()))
+    np.testing.assert_allclose(z.grad.numpy(), (sigmoid - y) / 4, rtol=1e-14)
+
+
+def test_the_slope_of_binary_cross_entropy_does_not_cancel():
+    z = fnb.tensor([30.0, -30.0], requires_grad=True)
+    fnb.ops.bce_with_logits(z, [True, False]).backward()
+    np.testing.assert_allclose(z.grad.numpy(), [-np.exp(-30) / 2, np.exp(-30) / 2], rtol=1e-6)

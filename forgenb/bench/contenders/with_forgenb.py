@@ -10,10 +10,8 @@ import numpy as np
 import forgenb as fnb
 from forgenb import models, optim
 from forgenb.ops.activations import relu, tanh
-from forgenb.ops.comparison import maximum
-from forgenb.ops.loss import cross_entropy
+from forgenb.ops.loss import bce_with_logits, cross_entropy
 from forgenb.ops.matmul import matmul
-from forgenb.ops.pointwise import abs_, exp, log
 from forgenb.ops.reduction import mean
 from forgenb.routine import Compiled, compile
 
@@ -47,11 +45,6 @@ def _update(loss: Callable, optimizer: optim.Optimizer) -> Callable:
     return step
 
 
-def binary_cross_entropy(z: fnb.Tensor, y: fnb.Tensor) -> fnb.Tensor:
-    """Mean of :math:`max(z, 0) - zy + log(1 + e^{-|z|})`."""
-    return mean(maximum(z, 0.0) - z * y + log(1.0 + exp(-abs_(z))))
-
-
 def _mlp(spec: MLP, arrays: dict[str, np.ndarray], routine: bool) -> Step:
     layers = len(spec.sizes) - 1
     parameters = [
@@ -62,7 +55,7 @@ def _mlp(spec: MLP, arrays: dict[str, np.ndarray], routine: bool) -> Step:
     weights, biases = [p for _, p in parameters[::2]], [p for _, p in parameters[1::2]]
     optimizer = optim.SGD(parameters, lr=spec.lr, momentum=spec.momentum)
     activation = {"tanh": tanh, "relu": relu}[spec.activation]
-    distance = binary_cross_entropy if spec.binary else cross_entropy
+    distance = bce_with_logits if spec.binary else cross_entropy
 
     def loss(x, y):
         for w, b in zip(weights[:-1], biases[:-1]):
