@@ -1,9 +1,15 @@
 """Causal self-attention on a packed projection: two products and a softmax on views, nothing is copied or split.
 
-Imports what every family of ops does (see `forgenb.ops`). Scores are never kept for backward, only weights.
+Scores and weights live a few heads at a time, in scratch: nothing of size t x t is kept for backward, which computes
+the weights again. Products run over blocks of queries and stop at the last key that a block sees.
+
+Imports what every family of ops does (see `forgenb.ops`).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -13,8 +19,14 @@ from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, run_rows, together, widened
 from .dropout import dropout
 from .matmul import product
-from .softmax import softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
+from .softmax import STRETCH, softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
 from .table import op
+
+SCRATCH = 2**19
+"""Attention weights that are held at a time, or one head's: a constant, which fits the cache of a core."""
+
+QUERIES = STRETCH
+"""Queries of a block, whose last row softmax does not fill up."""
 
 
 def heads_of(packed: Tensor, heads: int, third: int, thirds: int = 3) -> Tensor:
@@ -22,6 +34,51 @@ def heads_of(packed: Tensor, heads: int, third: int, thirds: int = 3) -> Tensor:
     b, t, columns = packed.shape
     c = columns // thirds
     return packed.view((b, heads, t, c // heads), (t * columns, c // heads, columns, 1), third * c)
+
+
+def groups(b: int, heads: int, time: int) -> Iterator[tuple[tuple[slice, slice], int]]:
+    """Samples and heads whose weights are held together, and the number of the first weight among all."""
+    fits = max(1, SCRATCH // max(time * time, 1))
+    samples, part = max(1, fits // heads), min(fits, heads)
+    for sample in range(0, b if time else 0, samples):
+        for head in range(0, heads, part):
+            place = slice(sample, min(sample + samples, b)), slice(head, min(head + part, heads))
+            yield place, (sample * heads + head) * time * time
+
+
+def blocks(time: int) -> list[slice]:
+    """Queries (or keys) of one sequence, a block at a time."""
+    return [slice(start, min(start + QUERIES, time)) for start in range(0, time, QUERIES)]
+
+
+def whole(t: Tensor) -> list[slice]:
+    """All samples and heads of a group."""
+    return [slice(0, n) for n in t.shape[:2]]
+
+
+def cut(t: Tensor, *slices: slice) -> Tensor:
+    """View of the part of `t` that one slice for each of its first axes leaves."""
+    shape = tuple(s.stop - s.start for s in slices) + t.shape[len(slices) :]
+    return t.view(shape, t.strides, sum(s.start * step for s, step in zip(slices, t.strides, strict=False)))
+
+
+def seen_products(queries: Tensor, keys: Tensor, alpha: float) -> Tensor:
+    """Products of each query with the keys up to the end of its block; what is beyond holds anything."""
+    (*batch, time, _), both = queries.shape, whole(queries)
+    out = empty((*batch, time, time), queries.dtype, queries.backend)
+    for block in blocks(time):
+        seen = slice(0, block.stop)
+        place = cut(out, *both, block, seen)
+        product(cut(queries, *both, block), cut(keys, *both, seen), None, False, True, alpha, place)
+    return out
+
+
+def attention_weights(q: Tensor, k: Tensor) -> Tensor:
+    """The causal softmax of scaled scores."""
+    scores, time = seen_products(q, k, float(q.shape[-1] ** -0.5)), q.shape[2]
+    weights = empty(scores.shape, q.dtype, q.backend)
+    run_rows(softmax_kernel, (weights.size // time, time), (scores, weights), (time, 0, STRETCH))
+    return weights
 
 
 def _samples(rng: np.random.Generator):
@@ -56,7 +113,7 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
     r"""Causal self-attention: for each head :math:`out = softmax(q k^T / \sqrt{d})\,v`, where a query sees itself and
     earlier keys.
 
-    Backward: `attention_grad`. Saves qkv and the attention weights, ``[b, heads, t, t]``.
+    Backward: `attention_grad`. Saves qkv; the attention weights are computed again.
 
     Parameters
     ----------
@@ -86,61 +143,76 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
     if not 0 <= p < 1:
         raise ArgumentError(f"attention got p={p}: the probability of dropping must be in [0, 1)")
     packed = widened(qkv.detach())
-    q, k, v = (heads_of(packed, heads, third) for third in range(3))
-    scores = product(q, k, None, False, True, float(q.shape[-1] ** -0.5))
-    weights, time = empty(scores.shape, scores.dtype, scores.backend), qkv.shape[1]
-    run_rows(softmax_kernel, (weights.size // max(time, 1), time), (scores, weights), (time, 0))
     out = empty((*qkv.shape[:2], qkv.shape[2] // 3), packed.dtype, packed.backend)
-    product(dropout(weights, p, seed, offset), v, out=heads_of(out, heads, 0, 1))
+    for place, first in groups(qkv.shape[0], heads, qkv.shape[1]):
+        q, k, v = (cut(heads_of(packed, heads, third), *place) for third in range(3))
+        weights = dropout(attention_weights(q, k), p, seed, offset + first)
+        y = cut(heads_of(out, heads, 0, 1), *place)
+        both = whole(q)
+        for block in blocks(qkv.shape[1]):
+            seen = slice(0, block.stop)
+            product(cut(weights, *both, block, seen), cut(v, *both, seen), out=cut(y, *both, block))
 
     def backward(dout):
-        return (attention_grad(qkv, weights, dout, heads, p, seed, offset),)
+        return (attention_grad(qkv, dout, heads, p, seed, offset),)
 
     return record(out if out.dtype is qkv.dtype else copied(out, qkv.dtype), (qkv,), backward)
 
 
 def _grad_samples(rng: np.random.Generator):
     for (qkv,), keywords in _samples(rng):
-        q, k, _ = _split(qkv, keywords["heads"])
-        weights = softmax_reference(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]), causal=True)
-        yield (qkv, weights, rng.uniform(-2, 2, (*qkv.shape[:2], qkv.shape[2] // 3))), keywords
+        yield (qkv, rng.uniform(-2, 2, (*qkv.shape[:2], qkv.shape[2] // 3))), keywords
 
 
-def attention_grad_reference(qkv, weights, dout, heads):
+def attention_grad_reference(qkv, dout, heads):
     """Gradient of causal self-attention by NumPy."""
     q, k, v = _split(qkv, heads)
     b, t, c = dout.shape
     dy = dout.reshape(b, t, heads, c // heads).transpose(0, 2, 1, 3)
-    dweights = dy @ v.swapaxes(-1, -2)
-    dscores = softmax_grad_reference(weights, dweights, causal=True) / np.sqrt(c // heads)
+    weights = softmax_reference(q @ k.swapaxes(-1, -2) / np.sqrt(c // heads), causal=True)
+    dscores = softmax_grad_reference(weights, dy @ v.swapaxes(-1, -2), causal=True) / np.sqrt(c // heads)
     parts = np.stack([dscores @ k, dscores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ dy])
     return parts.transpose(1, 3, 0, 2, 4).reshape(qkv.shape)
 
 
 @op(_grad_samples, attention_grad_reference, ())
-def attention_grad(qkv, weights, dout, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
+def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
     r"""Gradient of `attention`, written into one packed tensor.
 
-    With :math:`w` the weights and :math:`dw = dout\,v^T`: :math:`ds = w (dw - \sum w\,dw) / \sqrt d`,
-    :math:`dq = ds\,k`, :math:`dk = ds^T q`, :math:`dv = w^T dout`.
+    With the weights :math:`w`, computed again, and :math:`dw = dout\,v^T`:
+    :math:`ds = w (dw - \sum w\,dw) / \sqrt d`, :math:`dq = ds\,k`, :math:`dk = ds^T q`, :math:`dv = w^T dout`.
 
     Raises
     ------
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
-    qkv, weights, dout = together(qkv, weights, dout)
-    refuse_tracked("attention_grad", (qkv, weights, dout))
+    qkv, dout = together(qkv, dout)
+    refuse_tracked("attention_grad", (qkv, dout))
     _check(qkv, heads)
-    packed, weights, dout, dtype = widened(qkv.detach()), widened(weights), widened(dout), qkv.dtype
-    q, k, v = (heads_of(packed, heads, third) for third in range(3))
-    dy = heads_of(dout, heads, 0, 1)
-    time, scale = qkv.shape[1], float(q.shape[-1] ** -0.5)
-    dscores = dropout(product(dy, v, None, False, True), p, seed, offset)
-    run_rows(softmax_grad_kernel, (weights.size // max(time, 1), time), (weights, dscores, dscores), (time, 0))
+    packed, dout, dtype = widened(qkv.detach()), widened(dout), qkv.dtype
     dqkv = empty(qkv.shape, packed.dtype, packed.backend)
-    dq, dk, dv = (heads_of(dqkv, heads, third) for third in range(3))
-    product(dscores, k, None, False, False, scale, out=dq)
-    product(dscores, q, None, True, False, scale, out=dk)
-    product(dropout(weights, p, seed, offset), dy, None, True, False, out=dv)
+    for place, first in groups(qkv.shape[0], heads, qkv.shape[1]):
+        parts = [cut(heads_of(packed, heads, third), *place) for third in range(3)]
+        gradients = [cut(heads_of(dqkv, heads, third), *place) for third in range(3)]
+        dy = cut(heads_of(dout, heads, 0, 1), *place)
+        drop = partial(dropout, p=p, seed=seed, offset=offset + first)
+        _group_grad(parts, dy, gradients, drop if p else None)
     return dqkv if dqkv.dtype is dtype else copied(dqkv, dtype)
+
+
+def _group_grad(parts: list[Tensor], dy: Tensor, gradients: list[Tensor], drop: Callable | None) -> None:
+    """dq, dk and dv of some heads; a block of keys is seen by the queries from its first on."""
+    (q, k, v), (dq, dk, dv) = parts, gradients
+    time, scale, both = q.shape[2], float(q.shape[-1] ** -0.5), whole(q)
+    weights = attention_weights(q, k)
+    dweights = drop(product(dy, v, None, False, True)) if drop else seen_products(dy, v, 1.0)
+    dscores = empty(weights.shape, q.dtype, q.backend)
+    run_rows(softmax_grad_kernel, (weights.size // time, time), (weights, dweights, dscores), (time, 0, STRETCH))
+    weights = drop(weights) if drop else weights
+    for block in blocks(time):
+        seen, later = slice(0, block.stop), slice(block.start, time)
+        product(cut(dscores, *both, block, seen), cut(k, *both, seen), None, False, False, scale, cut(dq, *both, block))
+        for factor, rows, alpha, out in ((dscores, q, scale, dk), (weights, dy, 1.0, dv)):
+            column, rows = cut(factor, *both, later, block), cut(rows, *both, later)
+            product(column, rows, None, True, False, alpha, cut(out, *both, block))

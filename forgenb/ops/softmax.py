@@ -11,29 +11,44 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp
-from ..kernel.primitives import accumulate, infinity, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real, select
+from ..kernel.primitives import (
+    accumulate,
+    add32,
+    infinity,
+    lane_barrier,
+    lane_max,
+    lane_sum,
+    lanes,
+    maxnum,
+    mul32,
+    put,
+    real,
+    select,
+    shr32,
+)
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, run_rows, together, widened
 from .table import op
 
+STRETCH = 64
+"""What the visible part of a row is filled up to, so that the length of every loop suits vectors."""
 
-@row_kernel("x[rows,n] -> out[rows,n]; queries:int off:int")
-def softmax_kernel(row, x, out, queries, off):
-    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes what is visible NaN.
 
-    The visible part is filled up with -inf to a stretch of 64, so that every loop's length suits vectors.
-    """
+def before(j, end):
+    """Whether j < end, for numbers less than 2^31 apart: in 32 bits, as wide as the numbers that it chooses from."""
+    return shr32(add32(j, mul32(end, 0xFFFFFFFF)), 31) > 0
+
+
+@row_kernel("x[rows,n] -> out[rows,n]; queries:int off:int stretch:int")
+def softmax_kernel(row, x, out, queries, off, stretch):
+    """One row; with queries > 0, key j is visible iff j <= row % queries + off. A NaN makes what is visible NaN."""
     n = x.shape[1]
     seen = min(n, row % queries + off + 1) if queries > 0 else n
-    whole = seen if seen == n else seen // 64 * 64
-    wide = min(n, whole + 64)
-    for j in lanes(whole):
-        put(out, (row, j), x[row, j])
-    x_tail, tail = x[row, whole:wide], out[row, whole:wide]
-    for j in lanes(wide - whole):
-        put(tail, j, select(j < seen - whole, x_tail[j], -infinity()))
+    wide = min(n, (seen + stretch - 1) // stretch * stretch)
+    for j in lanes(wide):
+        put(out, (row, j), select(before(j, seen), x[row, j], -infinity()))
     lane_barrier()
     m = -infinity()
     for j in lanes(wide):
@@ -46,18 +61,18 @@ def softmax_kernel(row, x, out, queries, off):
         s = accumulate(s, e)
     scale = 1.0 / lane_sum(s)
     for j in lanes(wide):
-        put(out, (row, j), select(j < seen, out[row, j] * scale, 0.0))
+        put(out, (row, j), select(before(j, seen), out[row, j] * scale, 0.0))
     unseen = out[row, wide:n]
     for j in lanes(n - wide):
         put(unseen, j, real(0))
 
 
-@row_kernel("y[rows,n] dout[rows,n] -> dx[rows,n]; queries:int off:int")
-def softmax_grad_kernel(row, y, dout, dx, queries, off):
+@row_kernel("y[rows,n] dout[rows,n] -> dx[rows,n]; queries:int off:int stretch:int")
+def softmax_grad_kernel(row, y, dout, dx, queries, off, stretch):
     """Dx = y (dout - sum(y dout)); masked places, where y is 0, get an exact 0."""
     n = y.shape[1]
     seen = min(n, row % queries + off + 1) if queries > 0 else n
-    wide = min(n, (seen + 63) // 64 * 64)
+    wide = min(n, (seen + stretch - 1) // stretch * stretch)
     s = real(0)
     for j in lanes(wide):
         s = accumulate(s, y[row, j] * dout[row, j])
@@ -122,7 +137,7 @@ def softmax(x, causal: bool = False, off: int = 0) -> Tensor:
     rows, n, queries = _rows("softmax", x, causal, off)
     source = widened(x.detach())
     out = empty(x.shape, source.dtype, x.backend)
-    run_rows(softmax_kernel, (rows, n), (source, out), (queries, off))
+    run_rows(softmax_kernel, (rows, n), (source, out), (queries, off, STRETCH))
 
     def backward(dout, out):
         return (softmax_grad(out, dout, causal, off),)
@@ -155,5 +170,5 @@ def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     rows, n, queries = _rows("softmax_grad", y, causal, off)
     y, dout, dtype = widened(y), widened(dout), y.dtype
     dx = empty(y.shape, y.dtype, y.backend)
-    run_rows(softmax_grad_kernel, (rows, n), (y, dout, dx), (queries, off))
+    run_rows(softmax_grad_kernel, (rows, n), (y, dout, dx), (queries, off, STRETCH))
     return dx if dx.dtype is dtype else copied(dx, dtype)

@@ -1,5 +1,7 @@
 """Properties that hold whatever the sizes: caches, views, chunks, batches, recycled memory."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -46,9 +48,10 @@ def test_chunked_head_equals_whole_head():
     np.testing.assert_allclose(ops.concat(chunks, axis=1).numpy(), whole.numpy(), rtol=1e-13)
 
 
-def test_attention_agrees_with_its_parts():
-    """The fused op against products, softmax and the heads ops, forward and backward."""
-    batch, time, heads, width = 2, 5, 3, 12
+@pytest.mark.parametrize("time", [5, 64, 150])
+def test_attention_agrees_with_its_parts(time):
+    """The fused op against products, softmax and the heads ops, forward and backward, in one and several blocks."""
+    batch, heads, width = 2, 3, 12
     qkv = draw(batch, time, 3 * width)
     dout = draw(batch, time, width, seed=1)
 
@@ -68,6 +71,27 @@ def test_attention_agrees_with_its_parts():
         found.append((out.numpy(), x.grad.numpy()))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3])
+@pytest.mark.parametrize("held", [1, 70**2, 2 * 70**2, 7 * 70**2])
+def test_attention_is_the_same_however_many_heads_are_held_at_a_time(held, p, monkeypatch):
+    def step():
+        x = fnb.tensor(draw(3, 70, 3 * 12), requires_grad=True)
+        out = ops.attention(x, 3, p, seed=5, offset=11)
+        out.backward(draw(3, 70, 12, seed=1))
+        return out.numpy(), x.grad.numpy()
+
+    at_once = step()
+    monkeypatch.setattr(import_module("forgenb.ops.attention"), "SCRATCH", held)
+    monkeypatch.setattr("forgenb_cpu.memory.Poison.on", True)
+    for one, other in zip(at_once, step(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_attention_keeps_nothing_of_time_by_time():
+    out = ops.attention(fnb.tensor(draw(1, 200, 36), requires_grad=True), 2)
+    assert [t.shape for t, _ in out.node.saved] == [(1, 200, 36)]
 
 
 def test_a_later_token_changes_nothing_before_it():
