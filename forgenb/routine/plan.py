@@ -68,8 +68,9 @@ def _roomy(lives: Lives) -> bool:
 def _scratch(statements: list[Statement], lives: Lives) -> tuple[dict[int, int], int]:
     """The place of each scratch value by its id, and the bytes of all; values in succession have one place."""
     heads: dict[int, int] = {}
-    ends = {key: len(statements) if _roomy(lives) else last for key, (_, last, _) in lives.items()}
-    for _, old, new in [] if _roomy(lives) else successions(statements, lives):
+    roomy = _roomy(lives)
+    ends = {key: len(statements) if roomy else last for key, (_, last, _) in lives.items()}
+    for _, old, new in () if roomy else successions(statements, lives):
         heads[id(new)] = head = heads.get(id(old), id(old))
         ends[head] = lives[id(new)][1]
     first = {key: begin for key, (begin, _, memory) in lives.items() if not memory.keep and key not in heads}

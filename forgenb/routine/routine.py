@@ -77,8 +77,8 @@ class Routine:
         if debug is not None:
             debug.dump(self, "recorded", str(self.program))
         started = time.perf_counter()
-        self._unshared = unshared(recorder.statements)
         recorder.statements = fused(recorder.statements)
+        self._unshared = unshared(recorder.statements)
         arrange(recorder)
         self.program.statements = recorder.statements
         self._plan, self._arena = place(recorder.statements, recorder.backend, name)

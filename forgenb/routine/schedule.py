@@ -14,10 +14,10 @@ from .lives import Statement, rounded, shareable, usage
 
 
 def scheduled(statements: list[Statement]) -> list[Statement]:
-    """Statements in an order that needs less scratch at its peak, or as they are where none was found."""
+    """Statements in an order that frees early and takes late, or as they are where that raises the peak of scratch."""
     late = _rearranged(statements, backwards=True)
     order = _rearranged(late, backwards=False)
-    return min(statements, order, key=lambda found: max(usage(found), default=0))
+    return min(order, statements, key=lambda found: max(usage(found), default=0))
 
 
 def predecessors(statements: Sequence[Statement]) -> list[set[int]]:
