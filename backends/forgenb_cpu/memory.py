@@ -4,12 +4,14 @@ A fresh page costs more than the arithmetic on it (about 0.2 us for 4 KiB), so t
 for the same sizes over and over, run out of the pool. A block that is handed out holds anything: whoever
 asks writes all of it. With `POISON` set, blocks come filled with NaN so that tests see who does not.
 
-Imports NumPy only. What a block means (dtype, shape) is never known here.
+Imports `pages`. What a block means (dtype, shape) is never known here.
 """
 
 from __future__ import annotations
 
 import numpy as np
+
+from .pages import fresh
 
 ALIGN = 64
 SMALL = 4096
@@ -72,7 +74,7 @@ def _fresh(size: int) -> tuple[int, np.ndarray]:
     """Memory from the operating system; where it has none, the pool's unused blocks go back first."""
     for last in (False, True):
         try:
-            owner = np.empty(size + ALIGN, np.uint8)
+            owner = fresh(size + ALIGN)
             return -(-owner.ctypes.data // ALIGN) * ALIGN, owner
         except (MemoryError, ValueError):
             if last:

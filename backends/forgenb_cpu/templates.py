@@ -11,7 +11,7 @@ Imports the declarations of `forgenb.kernel`, no compiler: it makes text.
 
 from __future__ import annotations
 
-from forgenb.kernel import Kernel
+from forgenb.kernel import PANEL, Kernel
 
 BYTES = {"bool_": "uint8"}  # Numba cannot store a bool through a pointer
 FIXED = {"int": "int64", "bool": "bool_", "uint": "uint32"}
@@ -54,24 +54,44 @@ def _map(kernel: Kernel, real: str, storage: tuple[str, ...]) -> list[str]:
     lines = _scalars(kernel, real, 0)
     lines += [f"ndim = load(args, {base}, int64)", f"limit = load(args, {base + 1}, int64)", f"dims = {base + 2}"]
     lines += ["width = load(args, dims + ndim - 1, int64)"]
+    for number, (operand, dtype) in enumerate(zip(kernel.operands, types, strict=True)):
+        lines += _operand_lines(operand.name, number, dtype)
+    lines += _over_lines(kernel)
     loop = ["line = position // width", "column = position - line * width"]
     loop += ["n = min(min(limit, end - position), width - column)"]
     leaving = []
-    for number, (operand, dtype, stored) in enumerate(zip(kernel.operands, types, storage, strict=True)):
+    over = _written_over(kernel)
+    for operand, dtype, stored in zip(kernel.operands, types, storage, strict=True):
         name = operand.name
-        lines += _operand_lines(name, number, dtype)
         place = f"args, dims, {name}_slot, ndim, line, column, n, {name}_room"
         enter, here = (
             f"enter_{stored}_{dtype}({place})",
             f"{name}_base + (line * {name}_line + column) * size_of({dtype})",
         )
         near = f"{here} if ndim <= 2 and {name}_step == 1 else {enter}" if stored == dtype else enter
+        if name in over:
+            near = f"{name}_room if {name}_over else {near}"
         loop.append(f"{name}_panel = {near}")
         loop.append(f"{name} = carray(pointer({name}_panel, {dtype}), (n,))")
         if operand.writes:
             leaving += [f"if {name}_panel == {name}_room:", f"    leave_{stored}_{dtype}({place})"]
     loop += _body_loop(kernel, types) + leaving + ["position += n"]
     return [*lines, "position = begin", "while position < end:", *("    " + line for line in loop)]
+
+
+def _written_over(kernel: Kernel) -> dict[str, list[str]]:
+    """Operands that are only written, each with those that are only read and may lie in the same place."""
+    read = [o.name for o in kernel.operands if not o.writes]
+    return {o.name: read for o in kernel.operands if not o.reads} if read else {}
+
+
+def _over_lines(kernel: Kernel) -> list[str]:
+    """Where a result lies over an operand, its panel is a room: a loop in place would not be vectorised."""
+    lines = []
+    for name, read in _written_over(kernel).items():
+        lines.append(f"{name}_over = {' or '.join(f'{name}_base == {other}_base' for other in read)}")
+        lines.append(f"limit = min(limit, {PANEL}) if {name}_over else limit")
+    return lines
 
 
 def _operand_lines(name: str, number: int, dtype: str) -> list[str]:
@@ -109,9 +129,7 @@ def launch(args, dims, slot, ndim, line, column, n, room):
     if ndim > 1:
         offset += line * load(args, slot + 1, int64)
     start = load(args, slot, int64) + offset * {size}
-    if {same} and stride == 1:
-        return start
-    stored = pointer(start, {stored})
+    {in_place}stored = pointer(start, {stored})
     panel = pointer(room, {dtype})
     {copies}
     return room
@@ -147,4 +165,5 @@ def panel_text(action: str, stored: str, dtype: str, size: int) -> str:
         copies = copies.replace("to_storage(", "uint8(0 != ")
     place = {"float16": "uint16"} | BYTES
     names = {"stored": place.get(stored, stored), "dtype": BYTES.get(dtype, dtype)}
-    return PANEL_TEXT.format(size=size, same=stored == dtype, copies=copies, **names)
+    in_place = "if stride == 1:\n        return start\n    " if action == "enter" and stored == dtype else ""
+    return PANEL_TEXT.format(size=size, in_place=in_place, copies=copies, **names)

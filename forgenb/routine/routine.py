@@ -17,7 +17,7 @@ from .debug import DEBUG, Watch
 from .fuse import fused
 from .intents import check_outputs
 from .link import link
-from .plan import Plan, place
+from .plan import Plan, arrange, place, unshared
 from .profile import Profile
 from .program import Program
 from .recorder import Recorder
@@ -77,7 +77,10 @@ class Routine:
         if debug is not None:
             debug.dump(self, "recorded", str(self.program))
         started = time.perf_counter()
-        recorder.statements = self.program.statements = fused(recorder.statements)
+        recorder.statements = fused(recorder.statements)
+        self._unshared = unshared(recorder.statements)
+        arrange(recorder)
+        self.program.statements = recorder.statements
         self._plan, self._arena = place(recorder.statements, recorder.backend, name)
         self.seconds = {"recording": recorder.seconds, "planning": time.perf_counter() - started}
         for memory in recorder.memories:
@@ -247,7 +250,7 @@ class Routine:
         outside = sum(touched.values())
         found = {"scratch": plan.scratch, "stored": plan.stored, "constant": constant, "outside": outside}
         eager = self._recorder.eager.peak + outside if self._recorder.eager.peak else None
-        return {**found, "peak": sum(found.values()), "eager": eager, "unshared": plan.unshared}
+        return {**found, "peak": sum(found.values()), "eager": eager, "unshared": self._unshared}
 
     def __str__(self) -> str:
         return str(self.program)
