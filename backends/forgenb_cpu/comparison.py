@@ -27,7 +27,7 @@ def product_speeds(backend) -> dict[str, float]:
     shape_and_steps = SHAPE, (False, False), (1.0, 0.0), places, ((k, n, n), (0,) * 6), (1, 1)
     found = {}
     for blas in choices():
-        launcher, extent, chunk, values, packer = product_launch(blas, "float32", *shape_and_steps)
+        launcher, extent, chunk, values, packer = product_launch(blas, 0, "float32", *shape_and_steps)
         block = packer.pack(*values)
         with LIBRARIES[blas]() if blas in LIBRARIES else contextlib.nullcontext():
             seconds = _fastest(lambda call=(launcher, extent, chunk, block): backend.launch(*call))

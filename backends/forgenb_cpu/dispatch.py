@@ -63,6 +63,7 @@ def _by_tile(blas: str, shape: tuple) -> bool:
 
 def product_launch(
     blas: str,
+    bands: int,
     real: str,
     shape: tuple,
     flags: tuple,
@@ -70,11 +71,11 @@ def product_launch(
     places: tuple,
     steps: tuple,
     batch: tuple,
-    bands: int = 0,
 ) -> tuple:
     """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer).
 
-    `bands` asks for so many bands of rows instead of those that suit the product alone; it divides `row_bands`.
+    `bands`, where it is not 0, asks for so many bands of rows instead of those that suit the product alone; it divides
+    `row_bands`.
     """
     m, n, k = shape
     outer, inner = batch

@@ -122,12 +122,12 @@ class CpuBackend:
         """What holds while products run: a library at one thread where one is in use."""
         return contextlib.nullcontext() if self.blas == "tile" else LIBRARIES[self.blas]()
 
-    def gemm_launch(self, *arguments, bands: int = 0) -> tuple:
+    def gemm_launch(self, real: str, *arguments, bands: int = 0) -> tuple:
         """A product as a launch: (launcher, extent, chunk, values of the argument block, their packer).
 
         With `bands`, which divides `row_bands`, its pieces form so many bands of rows, one after the other.
         """
-        return product_launch(self.blas, *arguments, bands=bands)
+        return product_launch(self.blas, bands, real, *arguments)
 
     def row_bands(self, *arguments) -> int:
         """Into how many bands of equally many rows a product can be cut with the same bits; 1 where it cannot."""

@@ -7,6 +7,7 @@ are written into the blocks before the call.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from numba import types as nt
 
 from .blocks import INTRINSICS as LOADS
 from .compile import assembly, build
-from .pool import CLAIM, FINISH, LOOPS, OPEN
+from .pool import CLAIM, FINISH, LOOPS, OPEN, SPACING
 
 REPLAY = f"""\
 def launch(job, table, count, threads):
@@ -32,17 +33,21 @@ def launch(job, table, count, threads):
 {FINISH.format(" " * 12)}
 """
 
-TASKS = """\
+TASKS = f"""\
 def launch(begin, end, args):
-    calls = load(args, 0, int64)
-    for task in range(begin, end):
-        for number in range(load(args, task + 1, int64), load(args, task + 2, int64)):
-            row = calls + number * 32
-            call_launcher(load(row, 0, int64), load(row, 1, int64), load(row, 2, int64), load(row, 3, int64))
+    calls, taken = load(args, 0, int64), load(args, 1, int64)
+    tasks, homes, seats = load(args, 2, int64), load(args, 3, int64), load(args, 4, int64)
+    for seat in range(begin, end):
+        for number in range(tasks):
+            task = (seat * homes // seats + number) % tasks
+            if atomic_add(taken, task * {SPACING}, int64(1)) % seats == 0:
+                for call in range(load(args, task + 5, int64), load(args, task + 6, int64)):
+                    row = calls + call * 32
+                    call_launcher(load(row, 0, int64), load(row, 1, int64), load(row, 2, int64), load(row, 3, int64))
 """
 
-SERIAL = 8000.0
-"""Nanoseconds of work below which a stage stays on one thread."""
+SERIAL = 100_000.0
+"""Nanoseconds of work below which a stage stays on one thread: what another core wrote last comes slowly."""
 
 
 class Replay:
@@ -71,10 +76,11 @@ class Replay:
             start = int(starts[number])
             self._fill(start, values, packer)
             self._table[number] = launcher.address, extent, chunk, base + start
-        self._staged, self._keep = _staged(self._table, stages)
+        self._staged, self._keep = _staged(self._table, stages, backend.threads)
         self._start, self._shared = self._table.ctypes.data, bool(self._keep)
         self._places = (self._start, len(rows)), (self._staged.ctypes.data, len(self._staged))
-        self._patches = [(f, np.array(i, np.intp), np.array(d, np.intp)) for f, (i, d) in self._late.items()]
+        self._patches = [(f, _slots(i), _slots(d)) for f, (i, d) in self._late.items()]
+        self._products = not isinstance(backend.products_alone(), contextlib.nullcontext)
 
     def _fill(self, start: int, values: list, packer) -> None:
         kinds = packer.format.lstrip("=")
@@ -90,6 +96,9 @@ class Replay:
     def run(self) -> None:
         """Compute the late numbers and run every row."""
         self.prepare()
+        if not self._products:
+            self.backend.replay_tables(*self._places, self._shared)
+            return
         with self.backend.products_alone():
             self.backend.replay_tables(*self._places, self._shared)
 
@@ -97,9 +106,9 @@ class Replay:
         """Compute the late numbers."""
         for compute, integers, floats in self._patches:
             value = compute()
-            if len(integers):
+            if integers is not None:
                 self._blocks[integers] = value
-            if len(floats):
+            if floats is not None:
                 self._floats[floats] = value
 
     def step(self, position: int) -> None:
@@ -123,8 +132,18 @@ class Replay:
         return "\n".join(f"# {launcher.name}\n{assembly(launcher)}" for launcher in dict.fromkeys(self.launchers))
 
 
-def _staged(table: np.ndarray, stages: list) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The table that several threads run: launches of cheap stages, and a row for each stage that is shared out."""
+def _slots(found: list[int]) -> int | np.ndarray | None:
+    """Where a late number goes; one place is written faster by its number than by an array of one."""
+    return None if not found else found[0] if len(found) == 1 else np.array(found, np.intp)
+
+
+def _staged(table: np.ndarray, stages: list, seats: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The table that several threads run: launches of cheap stages, and a row for each stage that is shared out.
+
+    A stage has a seat for each thread. Who sits there takes the tasks of that part of the batch first, so that it
+    finds them in its cache in each run, and then what is left. Every seat counts at every task, once, so that the first
+    of a run is known without counters that must be set back.
+    """
     function, rows, keep = run_tasks().address, [], []
     for stage in stages:
         if stage.cost < SERIAL or len(stage.tasks) < 2:
@@ -134,9 +153,11 @@ def _staged(table: np.ndarray, stages: list) -> tuple[np.ndarray, list[np.ndarra
         calls = [_call(table[n], share, shares) for task in stage.tasks for n, share, shares in task.calls]
         starts = np.cumsum([0, *(len(task.calls) for task in stage.tasks)])
         listed = np.array(calls, np.int64)
-        header = np.array([listed.ctypes.data, *starts], np.int64)
-        keep += [listed, header]
-        rows.append((function, len(stage.tasks), 1, header.ctypes.data))
+        taken = np.zeros(len(stage.tasks) * SPACING, np.int64)
+        sizes = len(stage.tasks), stage.homes, seats
+        header = np.array([listed.ctypes.data, taken.ctypes.data, *sizes, *starts], np.int64)
+        keep += [listed, taken, header]
+        rows.append((function, seats, 1, header.ctypes.data))
     return np.array(rows, np.int64).reshape(-1, 4), keep
 
 

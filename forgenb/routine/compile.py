@@ -16,7 +16,7 @@ from ..tape import is_recording
 from ..tensor import Tensor
 from .late import frozen
 from .recorder import recording
-from .routine import Routine, load_input
+from .routine import Routine
 from .symbol import Symbol
 
 
@@ -54,16 +54,16 @@ class Compiled:
                 f"step {self.name!r} got arguments of types {kinds}: give arrays, tensors, and plain values that can "
                 "be compared, such as numbers, strings and tuples of them"
             ) from None
-        chosen = next((r for r in found if not r[0].frozen or r[0].changed() is None), None)
-        if chosen is None:
+        for chosen in found:
+            if not chosen[0].frozen or chosen[0].changed() is None:
+                break
+        else:
             self._refuse_endless(found)
             chosen = self.routines[(*key, len(found))] = self._record(arguments)
             found.append(chosen)
         self.routine, inputs, outputs = chosen
         values = [a for a in arguments if isinstance(a, (Tensor, np.ndarray))]
-        for target, value in zip(inputs, values, strict=True):
-            load_input(target, value)
-        self.routine.run(**indices)
+        self.routine.run_on(zip(inputs, values, strict=True), indices)
         return outputs
 
     def _refuse_endless(self, found: list[Recording]) -> None:

@@ -23,7 +23,8 @@ def link(statements: list[Launch | Product], backend):
     replay = getattr(backend, "replay", None)
     if replay is None:
         return PlainRunner(statements, backend)
-    rows, prints, work = [], [], []
+    rows: list[tuple] = []
+    prints, work = [], []
     products: dict[int, tuple] = {}
     for statement in statements:
         if isinstance(statement, Product):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -129,11 +129,25 @@ class Routine:
             If another thread is running this routine, a value that another routine produces is not there yet, or
             something that the recording froze has changed.
         """
+        self.run_on((), indices)
+
+    def run_on(self, values: Iterable[tuple[Tensor, Tensor | np.ndarray]], indices: Mapping[str, int]) -> None:
+        """`run`, with new values copied into inputs first; nobody else runs meanwhile.
+
+        Parameters
+        ----------
+        values : iterable of (Tensor, Tensor or ndarray)
+            Each input with its value, of the shape and dtype that were recorded.
+        indices : mapping
+            See `run`.
+        """
         cells = self.bindings.snapshot(indices) if indices or self._symbolic else None
         if not self._lock.acquire(blocking=False):
             raise MemoryModeError(f"routine {self.name!r} is running in another thread: one run at a time")
         token = CELLS.set(cells) if cells is not None else None
         try:
+            for target, value in values:
+                _load(target, value)
             if self._needs or self._recorder.frozen:
                 self._check()
             for guard in self._recorder.guards:
@@ -296,8 +310,7 @@ def _from_others(recorder: Recorder, name: str) -> list[PlannedMemory]:
     return list(found.values())
 
 
-def load_input(target: Tensor, value: Tensor | np.ndarray) -> None:
-    """Copy a new value, of the shape and dtype that were recorded, into the memory of an input."""
+def _load(target: Tensor, value: Tensor | np.ndarray) -> None:
     if isinstance(value, Tensor):
         if value.backend is target.backend and value.contiguous and isinstance(value.offset, int):
             seam.transfer(target.backend, target.memory, value.memory, value.offset * value.dtype.itemsize)

@@ -29,9 +29,13 @@ class Task:
 
 @dataclass(frozen=True)
 class Stage:
-    """Tasks that do not depend on each other, the dearest first; every one of an earlier stage has ended."""
+    """Tasks that do not depend on each other; every one of an earlier stage has ended.
+
+    The first `homes` are the shares of a batch, in order; the others follow, the dearest first.
+    """
 
     tasks: tuple[Task, ...]
+    homes: int = 1
 
     @property
     def cost(self) -> float:
@@ -145,7 +149,9 @@ def _stage(numbers: list[int], split: list[bool], shares: int, work: list[Work],
             small = []
     if small:
         tasks.append(_plain(small, work))
-    return Stage(tuple(sorted(tasks, key=lambda task: -task.cost)))
+    homes = shares if together else 1
+    first = tasks[:shares] if together else []
+    return Stage((*first, *sorted(tasks[len(first) :], key=lambda task: -task.cost)), homes)
 
 
 def _plain(numbers: list[int], work: list[Work]) -> Task:

@@ -256,3 +256,26 @@ def test_a_step_that_never_clears_its_gradients_is_refused():
 def test_a_step_must_return_tensors(result):
     with pytest.raises(MemoryModeError, match="must return a tensor or a tuple of tensors"):
         compile(lambda x: result)(np.ones(2, "float32"))
+
+
+def test_a_second_thread_cannot_change_the_inputs_of_a_run():
+    run = compile(lambda x: x + 1.0)
+    run(np.zeros(4, "float32"))
+    inside, go_on, found = threading.Event(), threading.Event(), []
+    runner = run.routine._runner
+    whole = runner.run
+
+    def slowly():
+        inside.set()
+        go_on.wait(10)
+        whole()
+
+    runner.run = slowly
+    first = threading.Thread(target=lambda: found.append(run(np.full(4, 5, "float32")).numpy().copy()))
+    first.start()
+    inside.wait(10)
+    with pytest.raises(MemoryModeError, match="running in another thread"):
+        run(np.full(4, 9, "float32"))
+    go_on.set()
+    first.join()
+    np.testing.assert_array_equal(found[0], np.full(4, 6, "float32"))
