@@ -35,7 +35,7 @@ def test_without_a_choice_the_processor_decides(monkeypatch, avx512, way):
 
 def launcher_of(way, m, n, k):
     steps = (k, n, n), (0,) * 6
-    return dispatch.product_launch(way, "float32", (m, n, k), (False, False), (1.0, 0.0), (8, 8, 8, 0), steps, (1, 1))[
+    return dispatch.product_launch(way, 0, "float32", (m, n, k), (False, False), (1.0, 0.0), (8, 8, 8, 0), steps, (1, 1))[
         0
     ]
 
