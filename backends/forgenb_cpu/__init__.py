@@ -1,4 +1,4 @@
-"""The CPU plug-in of forgenb: bodies through Numba's ``@njit``, products through SciPy's BLAS.
+"""The CPU plug-in of forgenb: bodies through Numba's ``@njit``, products through a register tile or a BLAS.
 
 Imports nothing until `create` is called, so that listing backends costs nothing; what runs kernels belongs in
 `plugin`.

@@ -18,8 +18,8 @@ from .compile import Compiled, build
 from .products import Costs, blocks, launch_text
 
 INT64, INT32 = ir.IntType(64), ir.IntType(32)
-LIBRARY_FLOP = 4_000_000
-"""Least work of a product, and of a block, that goes to a library: 126 cubed."""
+BLOCK_FLOP = 4_000_000
+"""Least work of a block."""
 FAR = 1 << 18
 """Numbers of an operand above which the second cache does not hold it."""
 
@@ -58,15 +58,8 @@ def call_gemm(typing, function, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb
             place[name] = by_reference(builder.trunc(value, INT32))
         sides = {n: builder.inttoptr(v, number.as_pointer()) for n, v in (("a", a), ("b", b), ("c", c))}
         values = [letter(trans_a), letter(trans_b), place["m"], place["n"], place["k"], by_reference(alpha_value)]
-        values += [
-            sides["a"],
-            place["lda"],
-            sides["b"],
-            place["ldb"],
-            by_reference(beta_value),
-            sides["c"],
-            place["ldc"],
-        ]
+        values += [sides["a"], place["lda"], sides["b"], place["ldb"]]
+        values += [by_reference(beta_value), sides["c"], place["ldc"]]
         kind = ir.FunctionType(ir.VoidType(), [v.type for v in values])
         builder.call(builder.inttoptr(function, kind.as_pointer()), values)
         return context.get_dummy_value()
@@ -86,4 +79,4 @@ def gemm_launcher(real: str) -> Compiled:
 def library_blocks(batch: int, m: int, n: int, k: int) -> tuple[int, int, int, int]:
     """Bands, their height, strips and their width; each call packs its part of a and of b."""
     rows, columns = (60.0 if k * length > FAR else 20.0 for length in (n, m))
-    return blocks(batch, m, n, k, Costs(rows, columns, LIBRARY_FLOP, 16, 16, m))
+    return blocks(batch, m, n, k, Costs(rows, columns, BLOCK_FLOP, 16, 16, m))

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 
 from forgenb.errors import ArgumentError, ShapeError
 
-from .blas import LIBRARY_FLOP, gemm_launcher, library_blocks
+from .blas import gemm_launcher, library_blocks
 from .library import Library
 from .mkl import mkl_library, mkl_path
 from .openblas import scipy_library
@@ -24,6 +24,8 @@ LARGEST = 2**31 - 1
 SERIAL_FLOP = 200_000
 ROW_STEP = 4
 """Rows of the smallest tile that is not a single row."""
+LIBRARY_FLOP, LIBRARY_SIDE = 4_000_000, 16
+"""Least work, and fewest rows and columns, of a product that goes to a library: others cost less in the tile."""
 
 
 def blas_from_environment() -> str:
@@ -58,7 +60,8 @@ def row_bands(blas: str, shape: tuple, steps: tuple, batch: tuple) -> int:
 
 
 def _by_tile(blas: str, shape: tuple) -> bool:
-    return blas == "tile" or 2 * shape[0] * shape[1] * shape[2] < LIBRARY_FLOP
+    m, n, k = shape
+    return blas == "tile" or 2 * m * n * k < LIBRARY_FLOP or min(m, n) < LIBRARY_SIDE
 
 
 def product_launch(

@@ -70,5 +70,5 @@ def mkl_library() -> Library:
     }
     text = ctypes.create_string_buffer(256)
     found.MKL_Get_Version_String(text, len(text))
-    report = {"config": text.value.decode().strip(), "path": str(path)}
+    report = {"config": text.value.decode().strip(), "path": str(path.resolve())}
     return Library(addresses, found.MKL_Get_Max_Threads, found.MKL_Set_Num_Threads, report)

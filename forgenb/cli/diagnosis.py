@@ -50,7 +50,9 @@ def _report() -> tuple[dict, list[dict[str, str]]]:
     """What the backend in use says of itself, or why it cannot be used."""
     try:
         target = get_backend()
-        return dict(getattr(target, "report", dict)()), []
+        report = dict(getattr(target, "report", dict)())
+        speeds: dict[str, float] = getattr(target, "product_speeds", dict)()
+        return report | ({"gflops": speeds} if speeds else {}), []
     except ForgeError as error:
         fix = "choose another backend (FORGENB_BACKEND), or mend this one as its message says"
         return {}, [{"problem": str(error), "fix": fix}]

@@ -50,7 +50,10 @@ def _lines(found: dict) -> Iterator[tuple[str, str]]:
     yield "packages", ", ".join(f"{name} {version}" for name, version in found["packages"].items())
     yield "processor", f"{cpu['name']}, {cpu['cores']} cores for this process, {' '.join(cpu['features'])}"
     yield "threads", str(found["threads"])
-    yield "BLAS", ", ".join(f"{name} {value}" for name, value in blas.items()) or "unknown"
+    speeds = blas.get("gflops", {})
+    yield "BLAS", ", ".join(f"{name} {value}" for name, value in blas.items() if value is not speeds) or "unknown"
+    if speeds:
+        yield "products", ", ".join(f"{name} {speed:.0f} GFLOP/s" for name, speed in speeds.items())
     state = "writable" if cache["writable"] else "not writable"
     yield "cache", f"{cache['folder']}, {state}, {cache['entries']} kernels, {cache['bytes'] / 1e6:.1f} MB"
     yield "backends", "; ".join(map(_backend, found["backends"])) or "none"

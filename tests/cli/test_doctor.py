@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 
 import pytest
 
@@ -37,13 +38,15 @@ def test_json(forgenb):
     assert list(found) == wanted.split()
     assert {"numba", "numpy", "scipy"} <= found["packages"].keys()
     assert found["threads"] >= 1
+    assert found["blas"]["gflops"].keys() >= {"tile", "scipy"}
 
 
 def test_text(forgenb, monkeypatch):
     done = forgenb("doctor")
     assert done.code == 0
-    for name in ("processor", "BLAS", "cache", "backends"):
+    for name in ("processor", "BLAS", "products", "cache", "backends"):
         assert name in done.out
+    assert re.search(r"tile \d+ GFLOP/s, scipy \d+ GFLOP/s", done.out)
     monkeypatch.setattr(doctor, "diagnose", lambda: {**diagnose(), "problems": []})
     assert "Nothing to mend." in forgenb("doctor").out
     listed = [{"problem": "[slow]", "fix": "[mend]"}]

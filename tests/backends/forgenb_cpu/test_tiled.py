@@ -22,6 +22,7 @@ def backend(request, monkeypatch):
     found = fnb.tensor(0.0).backend
     monkeypatch.setattr(found, "blas", request.param)
     monkeypatch.setattr(dispatch, "LIBRARY_FLOP", 0)
+    monkeypatch.setattr(dispatch, "LIBRARY_SIDE", 0)
     return found
 
 
