@@ -55,8 +55,21 @@ def llvm(name):
 # lanes and reductions
 
 
-def lanes(n):
-    return range(np.uint64(n))
+@intrinsic
+def lanes(typing, n):
+    """The range of n as unsigned, in which Numba leaves out the wrap-around of negative indices.
+
+    The function that loops over it gets vectors of 512 bits where the CPU has them, which LLVM by itself does not
+    prefer on some of them.
+    """
+    counting = typing.resolve_function_type(range, (nt.uint64,), {})
+
+    def emit(context, builder, signature, values):
+        set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+        size = context.cast(builder, values[0], signature.args[0], nt.uint64)
+        return context.get_function(range, counting)(builder, (size,))
+
+    return counting.return_type(nt.unliteral(n)), emit
 
 
 @intrinsic

@@ -111,8 +111,9 @@ if hasattr(os, "register_at_fork"):  # a child must not begin with the lock of a
 
 def compile_kernel(kernel: Kernel, real: str, storage: tuple[str, ...]) -> Compiled:
     """The launcher of `kernel` for float type `real`, from this process, the store, or the compiler."""
-    bodies = {"body": bind(kernel.body, primitives_for(TYPES[real]), TYPES[real])}
-    extras = dict(blocks.INTRINSICS)
+    words = primitives_for(TYPES[real])
+    bodies = {"body": bind(kernel.body, words, TYPES[real])}
+    extras = {**blocks.INTRINSICS, "lanes": words["lanes"]}
     if kernel.form == "map":
         for pair in set(zip(storage, operand_types(kernel, real), strict=True)):
             extras |= {f"{action}_{'_'.join(pair)}": _panel(action, *pair) for action in ("enter", "leave")}

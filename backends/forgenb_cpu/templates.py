@@ -111,10 +111,10 @@ def _body_loop(kernel: Kernel, types: list[str]) -> list[str]:
     call = f"body({', '.join(arguments)})"
     if len(kernel.results) == 1:
         name = kernel.results[0]
-        return ["for k in range(uint64(n)):", f"    {name}[k] = {kinds[name]}({call})"]
+        return ["for k in lanes(n):", f"    {name}[k] = {kinds[name]}({call})"]
     values = ", ".join(f"{name}_value" for name in kernel.results)
     stores = [f"    {name}[k] = {kinds[name]}({name}_value)" for name in kernel.results]
-    return ["for k in range(uint64(n)):", f"    {values} = {call}", *stores]
+    return ["for k in lanes(n):", f"    {values} = {call}", *stores]
 
 
 PANEL_TEXT = """\
