@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from forgenb import random, tape
-from forgenb.backend import registry
+from forgenb.backend import progress, registry, seam
 
 
 def cpu():
@@ -23,6 +23,8 @@ def snapshot():
         "default seed": random.default_seed(),
         "recording": tape.is_recording(),
         "tapes": tape._LISTENERS.get(),
+        "meters of memory": len(seam.METERS),
+        "line that says what is compiled": (progress.STATE.shown, progress.STATE.tell.__name__),
         "NumPy's random state": np.random.get_state(legacy=False),
         "NumPy's error handling": np.geterr(),
         "threads of the cpu backend": None if backend is None else backend.threads,
@@ -47,6 +49,8 @@ def restore(state):
     random.seed(state["default seed"])
     tape._RECORDING.set(state["recording"])
     tape._LISTENERS.set(state["tapes"])
+    del seam.METERS[state["meters of memory"] :]
+    progress.STATE.shown, progress.STATE.tell = state["line that says what is compiled"][0], progress.on_terminal
     np.random.set_state(state["NumPy's random state"])
     np.seterr(**state["NumPy's error handling"])
     if state["threads of the cpu backend"] is not None and cpu().threads != state["threads of the cpu backend"]:
