@@ -25,6 +25,9 @@ from .table import op
 SCRATCH = 2**19
 """Attention weights that are held at a time, or one head's: a constant, which fits the cache of a core."""
 
+MOST_SAMPLES = 4
+"""How often that for one head, since a thread works on some of the samples at a time."""
+
 QUERIES = STRETCH
 """Queries of a block, whose last row softmax does not fill up."""
 
@@ -36,10 +39,17 @@ def heads_of(packed: Tensor, heads: int, third: int, thirds: int = 3) -> Tensor:
     return packed.view((b, heads, t, c // heads), (t * columns, c // heads, columns, 1), third * c)
 
 
-def groups(b: int, heads: int, time: int) -> Iterator[tuple[tuple[slice, slice], int]]:
-    """Samples and heads whose weights are held together, and the number of the first weight among all."""
+def groups(b: int, heads: int, time: int, p: float) -> Iterator[tuple[tuple[slice, slice], int]]:
+    """Samples and heads whose weights are held together, and the number of the first weight among all.
+
+    With dropout a group's weights are neighbours among all, since each draws by its number. Without, it has a head of
+    many samples, so that a routine can share the samples out.
+    """
     fits = max(1, SCRATCH // max(time * time, 1))
     samples, part = max(1, fits // heads), min(fits, heads)
+    if p == 0:
+        samples = min(b, MOST_SAMPLES * fits)
+        part = min(heads, max(1, fits // max(samples, 1)))
     for sample in range(0, b if time else 0, samples):
         for head in range(0, heads, part):
             place = slice(sample, min(sample + samples, b)), slice(head, min(head + part, heads))
@@ -144,7 +154,7 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
         raise ArgumentError(f"attention got p={p}: the probability of dropping must be in [0, 1)")
     packed = widened(qkv.detach())
     out = empty((*qkv.shape[:2], qkv.shape[2] // 3), packed.dtype, packed.backend)
-    for place, first in groups(qkv.shape[0], heads, qkv.shape[1]):
+    for place, first in groups(qkv.shape[0], heads, qkv.shape[1], p):
         q, k, v = (cut(heads_of(packed, heads, third), *place) for third in range(3))
         weights = dropout(attention_weights(q, k), p, seed, offset + first)
         y = cut(heads_of(out, heads, 0, 1), *place)
@@ -192,7 +202,7 @@ def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset:
     _check(qkv, heads)
     packed, dout, dtype = widened(qkv.detach()), widened(dout), qkv.dtype
     dqkv = empty(qkv.shape, packed.dtype, packed.backend)
-    for place, first in groups(qkv.shape[0], heads, qkv.shape[1]):
+    for place, first in groups(qkv.shape[0], heads, qkv.shape[1], p):
         parts = [cut(heads_of(packed, heads, third), *place) for third in range(3)]
         gradients = [cut(heads_of(dqkv, heads, third), *place) for third in range(3)]
         dy = cut(heads_of(dout, heads, 0, 1), *place)

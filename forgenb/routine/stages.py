@@ -17,6 +17,7 @@ import numpy as np
 from .footprint import Footprint, Touch
 
 MOST_SHARES = 16
+NEARLY, ODD = 0.97, 0.9
 
 
 @dataclass(frozen=True)
@@ -78,16 +79,18 @@ def splitting(footprints: list[Footprint], work: list[Work], grain: float) -> tu
 
 
 def choose_shares(footprints: list[Footprint], work: list[Work], grain: float) -> int:
-    """Into how many shares statements are cut: what lets most of the cost be cut, and then as many as pay."""
+    """Into how many shares statements are cut: as many as pay, of those that let nearly the most of the work be cut.
+
+    Powers of two are favoured a little: threads come in such numbers, and so do the sizes of blocks.
+    """
     mean = sum(w.cost for w in work) / max(1, len(work))
-    best, most = 1, 0.0
+    scores = {}
     for shares in range(2, MOST_SHARES + 1):
         if shares > 2 and mean < shares * grain:
             break
         cut = sum(w.cost for f, w in zip(footprints, work, strict=True) if f.grains % shares == 0)
-        if cut >= most:
-            best, most = shares, cut
-    return best
+        scores[shares] = cut if shares & (shares - 1) == 0 else ODD * cut
+    return max(shares for shares, score in scores.items() if score >= NEARLY * max(scores.values()))
 
 
 def _levels(footprints: list[Footprint], split: list[bool], shares: int) -> list[int]:

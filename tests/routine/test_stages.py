@@ -61,9 +61,12 @@ def test_dear_statements_are_cut_and_cheap_ones_put_together():
 
 
 def test_shares_are_few_where_statements_are_cheap():
-    prints = [Footprint(12, (rows(0, True, grains=12),))] * 3
+    prints = [Footprint(24, (rows(0, True, grains=24),))] * 3
     assert choose_shares(prints, [CHEAP] * 3, 1000.0) == 2
-    assert choose_shares(prints, [DEAR] * 3, 1000.0) == 12
+    assert choose_shares(prints, [DEAR] * 3, 1000.0) == 8
+    assert choose_shares([Footprint(15, ())] * 3, [DEAR] * 3, 1000.0) == 15
+    mostly = [Footprint(8, ())] * 60 + [Footprint(2, ())]
+    assert choose_shares(mostly, [DEAR] * 61, 1000.0) == 8
     assert choose_shares([Footprint(1, ())] * 3, [DEAR] * 3, 1000.0) >= 1
 
 
