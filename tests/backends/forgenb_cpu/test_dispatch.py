@@ -35,9 +35,8 @@ def test_without_a_choice_the_processor_decides(monkeypatch, avx512, way):
 
 def launcher_of(way, m, n, k):
     steps = (k, n, n), (0,) * 6
-    return dispatch.product_launch(way, 0, "float32", (m, n, k), (False, False), (1.0, 0.0), (8, 8, 8, 0), steps, (1, 1))[
-        0
-    ]
+    flags, scales, places = (False, False), (1.0, 0.0), (8, 8, 8, 0)
+    return dispatch.product_launch(way, 0, "float32", (m, n, k), flags, scales, places, steps, (1, 1))[0]
 
 
 @pytest.mark.parametrize("way", LIBRARIES)
