@@ -29,9 +29,8 @@ PAUSE = 0.3
 """Seconds between two turns, in which waiting threads of the one before come to rest."""
 BUDGET = 6.0
 """Seconds after which a turn ends, however many steps are left."""
-MEMORY_STEPS = 3
-SLOW = 1500.0
-"""Milliseconds of a step, above which one is enough to see how much memory it takes."""
+MEMORY_STEPS = 2
+"""Steps that show how much memory a workload takes: an optimiser may make its state at the end of the first."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +205,7 @@ def _measure_memory(plan: Plan, row: Row, folder: str, file: str) -> None:
                 arrays=file,
                 base=base,
                 base_arrays=base_file,
-                steps=1 if row.median_ms and row.median_ms > SLOW else MEMORY_STEPS,
+                steps=MEMORY_STEPS,
             )
         row.peak_mb = answer.get("peak_mb")
         if "skipped" not in answer:
