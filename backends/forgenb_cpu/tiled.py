@@ -48,7 +48,7 @@ BLOCK = """\
         packs = trans_a and lda > {near} and rows >= {large} and columns > {width}
         for first_k in range(0, max(k, 1), part):
             depth = min(k - first_k, part)
-            base, base_row, base_step, scale = start, int64(0), int64(0), {real}(1)
+            base, base_row, base_step, factor = start, int64(0), int64(0), {real}(1)
             if first_k > 0:
                 base, base_row, base_step = out_at, ldo, int64(1)
             elif bias and turned:
@@ -56,7 +56,7 @@ BLOCK = """\
             elif bias:
                 base, base_step = bias_at, int64(1)
             elif beta != 0:
-                base, base_row, base_step, scale = out_at, ldo, int64(1), beta
+                base, base_row, base_step, factor = out_at, ldo, int64(1), beta
             left, left_step = a_at + {size} * first_k * a_step, a_step
             if packs:
                 pack_left(left, lda, left_room, depth, rows)
@@ -65,7 +65,7 @@ BLOCK = """\
             while rows == 1 and not trans_b and columns - column >= {line}:
                 tile_line(
                     depth, left, a_row, left_step, b_at + {size} * (first_k * ldb + column), ldb,
-                    out_at + {size} * column, ldo, 0, {line}, alpha, base + {size} * column * base_step, base_row, scale
+                    out_at + {size} * column, ldo, 0, {line}, alpha, base + {size} * column * base_step, base_row, factor
                 )
                 column += {line}
             for column in range(column, columns, {width}):
@@ -97,7 +97,7 @@ CALL = """\
                             tile_{count}_1({arguments})
 """
 ARGUMENTS = (
-    "depth, a_tile, a_row, left_step, right, right_step, out_tile, ldo, skip, wide, alpha, base_tile, base_row, scale"
+    "depth, a_tile, a_row, left_step, right, right_step, out_tile, ldo, skip, wide, alpha, base_tile, base_row, factor"
 )
 
 HELPERS = """\
@@ -121,7 +121,7 @@ def pack_across(b, ldb, room, depth, columns):
     for j in range(0, columns, {lanes}):
         for i in range(0, depth, {lanes}):
             target = room + {size} * (i * {width} + j)
-            transpose(b + {size} * (j * ldb + i), ldb, columns - j, depth - i, target, {width})
+            turned_over(b + {size} * (j * ldb + i), ldb, columns - j, depth - i, target, {width})
 
 
 def tile_rows(rows, row):
@@ -167,7 +167,7 @@ def tiled_launcher(real: str) -> Compiled:
         for place, count in enumerate(row_counts())
     )
     text = launch_text(real, BEFORE.format(real=real), BLOCK.format(real=real, calls=calls, **numbers))
-    words = {"transpose": transposer(real), "copy_wide": copier(VECTORS, real), "copy_narrow": copier(1, real)}
+    words = {"turned_over": transposer(real), "copy_wide": copier(VECTORS, real), "copy_narrow": copier(1, real)}
     words |= {"fill": filler(LINE, real), "tile_line": tile(1, LINE, real)}
     words |= {f"tile_{count}_{vectors}": tile(count, vectors, real) for count in row_counts() for vectors in (1, 2)}
     rooms = {"left": (ROWS_ACROSS + GAP) * DEPTH, "right": width * (DEPTH + own), "start": LINE * own}

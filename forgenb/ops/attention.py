@@ -48,8 +48,8 @@ def groups(b: int, heads: int, time: int, p: float) -> Iterator[tuple[tuple[slic
     fits = max(1, SCRATCH // max(time * time, 1))
     samples, part = max(1, fits // heads), min(fits, heads)
     if p == 0:
-        samples = min(b, MOST_SAMPLES * fits)
-        part = min(heads, max(1, fits // max(samples, 1)))
+        samples = max(1, min(b, MOST_SAMPLES * fits))
+        part = min(heads, max(1, fits // samples))
     for sample in range(0, b if time else 0, samples):
         for head in range(0, heads, part):
             place = slice(sample, min(sample + samples, b)), slice(head, min(head + part, heads))
