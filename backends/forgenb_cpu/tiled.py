@@ -65,7 +65,8 @@ BLOCK = """\
             while rows == 1 and not trans_b and columns - column >= {line}:
                 tile_line(
                     depth, left, a_row, left_step, b_at + {size} * (first_k * ldb + column), ldb,
-                    out_at + {size} * column, ldo, 0, {line}, alpha, base + {size} * column * base_step, base_row, factor
+                    out_at + {size} * column, ldo, 0, {line}, alpha, base + {size} * column * base_step, base_row,
+                    factor
                 )
                 column += {line}
             for column in range(column, columns, {width}):
