@@ -17,13 +17,11 @@ from .library import Library
 from .mkl import mkl_library, mkl_path
 from .openblas import scipy_library
 from .products import PACK
-from .tiled import share_height, tile_blocks, tiled_launcher
+from .tiled import lowest_band, share_height, tile_blocks, tiled_launcher
 
 LIBRARIES: dict[str, Callable[[], Library]] = {"scipy": scipy_library, "mkl": mkl_library}
 LARGEST = 2**31 - 1
 SERIAL_FLOP = 200_000
-ROW_STEP = 4
-"""Rows of the smallest tile that is not a single row."""
 LIBRARY_FLOP, LIBRARY_SIDE = 4_000_000, 16
 """Least work, and fewest rows and columns, of a product that goes to a library: others cost less in the tile."""
 
@@ -45,7 +43,7 @@ def choices() -> list[str]:
     return ["tile", "scipy", *(["mkl"] if mkl_path() else [])]
 
 
-def row_bands(blas: str, shape: tuple, steps: tuple, batch: tuple) -> int:
+def row_bands(blas: str, real: str, shape: tuple, flags: tuple, steps: tuple, batch: tuple) -> int:
     """Into how many bands of equally many rows a product without a batch can be cut with the same bits; else 1.
 
     Each element of the tile's results is summed alone. A library is called on the same blocks, or has other bits.
@@ -54,7 +52,8 @@ def row_bands(blas: str, shape: tuple, steps: tuple, batch: tuple) -> int:
     if batch != (1, 1) or (n == 1 and steps[0][2] == 1):
         return 1
     if _by_tile(blas, shape):
-        return m // ROW_STEP if m % ROW_STEP == 0 else 1
+        least = lowest_band(n, k, flags, real)
+        return next((bands for bands in range(m // least, 1, -1) if m % bands == 0), 1)
     bands, height, _, _ = library_blocks(1, m, n, k)
     return bands if bands * height == m else 1
 

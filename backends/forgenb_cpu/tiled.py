@@ -140,13 +140,23 @@ def tile_rows(rows, row):
 @functools.lru_cache(maxsize=4096)
 def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> tuple[int, int, int, int]:
     """Bands, their height, strips and their width, by what packing and reading a and b again costs."""
-    across_a, across_b = flags
+    across_a = flags[0]
     size, width = 8 if real == "float64" else 4, panel_width(real)
-    far_a, far_b = (size * k * length > CACHE for length in (m, n))
-    rows = 25.0 if far_b else 10.0 if across_b else 4.0
+    rows, far_a = _row_cost(n, k, flags, real), size * k * m > CACHE
     columns = (24.0 if far_a else 8.0) if across_a else (10.0 if far_a else 2.0)
     costs = Costs(rows, columns, UNIT_FLOP, row_counts()[2], width, ROWS_ACROSS if across_a else ROWS)
     return blocks(batch, m, n, k, costs)
+
+
+def _row_cost(n: int, k: int, flags: tuple, real: str) -> float:
+    """What a band costs besides its products, in rows: b is packed and read once more."""
+    size = 8 if real == "float64" else 4
+    return 25.0 if size * k * n > CACHE else 10.0 if flags[1] else 4.0
+
+
+def lowest_band(n: int, k: int, flags: tuple, real: str) -> int:
+    """Rows from which a band costs at most a sixth more than its part of one high band."""
+    return int(6 * _row_cost(n, k, flags, real))
 
 
 def share_height(rows: int, flags: tuple) -> int:

@@ -33,7 +33,9 @@ def link(statements: list[Launch | Product], backend):
             parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
             products[len(rows)] = (statement.real, *parts)
             rows.append(backend.gemm_launch(statement.real, *parts))
-            bands = backend.row_bands(statement.shape, statement.steps, statement.batch)
+            bands = backend.row_bands(
+                statement.real, statement.shape, statement.flags, statement.steps, statement.batch
+            )
         else:
             launcher = seam.launcher(backend, statement.kernel, statement.real, statement.storage)
             values = [_number(v) for v in statement.values]
