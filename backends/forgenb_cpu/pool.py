@@ -4,7 +4,8 @@ A job lives in a row of atomic slots. The launching thread opens it, claims chun
 closes it when none is left, and waits only for workers that had entered: never for one that the
 operating system has not scheduled. Chunk bounds do not depend on who runs them, so neither do bits.
 
-A worker spins for a moment after its last chunk, then sleeps on a Python lock until a job wakes it.
+A worker spins for a moment after its last chunk, then sleeps on a Python lock until a job wakes it. While a
+program runs it does not sleep: only the program's start would wake it.
 A second Python thread that launches meanwhile runs its chunks alone. A forked child starts without
 workers and makes its own. The threads start at the first launch that is worth splitting.
 
@@ -24,7 +25,7 @@ from numba import types as nt
 from .atomic import INTRINSICS
 from .compile import build
 
-NAMES = ("GENERATION", "OPEN", "FUNCTION", "EXTENT", "CHUNK", "ARGS", "NEXT", "INSIDE", "STOP", "YIELD")
+NAMES = ("GENERATION", "OPEN", "FUNCTION", "EXTENT", "CHUNK", "ARGS", "NEXT", "INSIDE", "STOP", "YIELD", "TAKEN")
 SLOT = {name: number for number, name in enumerate(NAMES)}
 SPACING = 8  # slots, so that no two share a cache line
 SPINS, YIELDS = 3000, 2000
@@ -41,7 +42,7 @@ CLAIM = """\
 WORK = f"""\
 def launch(job, seen, spins):
     quiet = int64(0)
-    while quiet < spins and not atomic_load(job, STOP):
+    while (quiet < spins or atomic_load(job, TAKEN)) and not atomic_load(job, STOP):
         generation = atomic_load(job, GENERATION)
         if generation == seen:
             quiet += 1
@@ -120,9 +121,11 @@ class Pool:
                 return False
             while len(self._workers) < self.threads - 1:
                 self._start()
+            self._state[SLOT["TAKEN"] * SPACING] = 1
             self._wake()
             function(self._job, *arguments)
         finally:
+            self._state[SLOT["TAKEN"] * SPACING] = 0
             self._busy.release()
         return True
 

@@ -19,7 +19,7 @@ from .work import flop, moved
 SMALLEST = 1 << 20
 """Bytes below which a value is kept: less is not worth a launch."""
 
-SHARE = 0.05
+SHARE = 0.08
 """The part of a program's time that may be spent on computing values again."""
 
 MOST = 8
