@@ -12,7 +12,7 @@ from .primitives import absolute, fma, rint, select
 
 
 def modulo4(x):
-    """x less the multiple of 4 nearest to it; exact."""
+    """What is left of x without the multiple of 4 that is nearest to it; exact."""
     return fma(-4.0, rint(x * 0.25), x)
 
 
@@ -24,7 +24,7 @@ def plus(s, c, v):
 
 
 def product(y, factor):
-    """y * factor as a sum of two floats."""
+    """The product as a sum of two floats."""
     high = y * factor
     return high, fma(y, factor, -high)
 
@@ -63,7 +63,7 @@ def window_float32(a):
         ),
         window,
     )
-    window = chosen_float32(
+    return chosen_float32(
         a < 1.8446744073709552e19,
         (
             1.0,
@@ -75,7 +75,6 @@ def window_float32(a):
         ),
         window,
     )
-    return window
 
 
 def far_turns_float32(x):
@@ -194,7 +193,7 @@ def window_float64(a):
         ),
         window,
     )
-    window = chosen_float64(
+    return chosen_float64(
         a < 1.2855504354071922e61,
         (
             1.0,
@@ -207,7 +206,6 @@ def window_float64(a):
         ),
         window,
     )
-    return window
 
 
 def far_turns_float64(x):
