@@ -6,12 +6,14 @@ every op runs on all of them. This module imports the families; an op is defined
 
 from . import (  # noqa: F401, each enters its rows into the table
     activations,
+    along_axis,
     arithmetic,
     assignment,
     attention,
     casts,
     comparison,
     cumulative,
+    diagonals,
     dropout,
     embedding,
     error_function,
@@ -26,6 +28,7 @@ from . import (  # noqa: F401, each enters its rows into the table
     loss,
     matmul,
     movement,
+    padding,
     pointwise,
     power,
     products,

@@ -34,7 +34,8 @@ def _truths(*values) -> tuple[Tensor, ...]:
 def _pairs(rng: np.random.Generator):
     for first, second in PAIRS:
         yield (np.round(rng.uniform(-1, 1, first)), rng.uniform(size=second) < 0.5), {}
-    yield (np.array([0.0, -0.0, 0.25, np.nan]), np.array([[0], [-3]])), {}
+    yield (np.array([0.0, -0.0, 0.25, np.nan]), np.array([[0.0], [-3.0]])), {}
+    yield (np.array([0, 2]), np.array([[0], [-3]])), {}
 
 
 @map_kernel("x:bool y:bool -> out:bool")

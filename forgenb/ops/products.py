@@ -31,7 +31,7 @@ def _samples(rng: np.random.Generator):
     for axis in (0, -1, (0, 2), (0, 1)):
         yield (rng.uniform(-1.5, 1.5, (3, 4, 5)),), {"axis": axis, "keepdims": axis == (0, 2)}
     yield (np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 4.0], [1.0, 2.0, 3.0]]),), {"axis": 1}
-    yield (rng.uniform(0.99, 1.01, 130),), {}
+    yield (rng.uniform(0.9, 1.1, 31),), {}
     yield (rng.integers(-3, 4, (5, 3)),), {"axis": 0}
     yield (rng.uniform(-2, 2, (3, 0)),), {"axis": 1}
 
@@ -40,7 +40,8 @@ def _samples(rng: np.random.Generator):
 def prod(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Product over axes, :math:`out = \prod_{axis} x`; the product of nothing is 1.
 
-    Integers and bools multiply to int64; float16 is multiplied in float32.
+    Integers and bools multiply to int64; float16 is multiplied in float32. A single factor is the product itself, and
+    the result a view of it.
 
     Backward: :math:`dx_i = dout \prod_{j \ne i} x_j`, without a division. Saves the factors of each level of the tree,
     about twice the size of `x`.
