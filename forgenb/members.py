@@ -69,6 +69,8 @@ class Members:
     cos: Method
     cosh: Method
     cumsum: Method
+    diagonal: Method
+    dot: Method
     erf: Method
     exp: Method
     expand_dims: Method

@@ -15,6 +15,7 @@ from . import (  # noqa: F401, each enters its rows into the table
     cumulative,
     diagonals,
     dropout,
+    einsum,
     embedding,
     error_function,
     exponentials,

@@ -113,7 +113,7 @@ def _triangle_samples(rng: np.random.Generator):
 def _triangle(name: str, x: Tensor, k: int, lower: bool) -> Tensor:
     if x.ndim == 0:
         raise ShapeError(f"{name} got a tensor without dimensions: it needs the rows and columns of a matrix")
-    below = np.tri(*x.shape[-2:], k=k if lower else k - 1, dtype=bool)
+    below = np.tri(x.shape[-2:][0], x.shape[-1], k if lower else k - 1, dtype=bool)
     return where(below if lower else ~below, x, zeros((), x.dtype, x.backend))
 
 

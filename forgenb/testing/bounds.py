@@ -32,10 +32,10 @@ _KINDS = {
         max maximum maximum_grad merge_heads min minimum moveaxis neg not_equal pad relu relu_grad reshape roll sign
         split split_heads squeeze stack swapaxes take take_along_axis transpose tril triu undiagonal unmerge_heads
         unslice unsplit_head unsplit_heads where""",
-    ROUNDED: "add sub mul div scale sqrt square square_grad dropout embedding",
+    ROUNDED: "add sub mul div outer scale sqrt square square_grad dropout embedding",
     SUM: """
-        attention attention_grad bce_with_logits bce_with_logits_grad cross_entropy cross_entropy_grad cumsum
-        layernorm layernorm_grad logsumexp matmul mean norm softmax_grad std sum sum_rows sumsq var""",
+        attention attention_grad bce_with_logits bce_with_logits_grad cross_entropy cross_entropy_grad cumsum dot
+        einsum layernorm layernorm_grad logsumexp matmul mean norm softmax_grad std sum sum_rows sumsq var""",
 }
 
 RESULTS: dict[str, Bound] = {
