@@ -16,8 +16,8 @@ from ..kernel.primitives import lanes, put, real
 from ..tape import record
 from ..tensor import Tensor, count, empty
 from .apply import as_tensor, contiguous, run_rows
-from .ids import wrapped_ids
-from .movement import broadcast_to, movable, narrowed
+from .ids import still_inside, wrapped_ids
+from .movement import broadcast_to, movable, narrowed, zeros
 from .table import op
 
 
@@ -61,7 +61,8 @@ def _together(name: str, x: Tensor, indices, axis: int) -> tuple[Tensor, Tensor]
             f"{name} got shapes {x.shape} and {ids.shape}: axes other than {axis} must agree or be 1"
         ) from None
     wanted = [common[:axis] + (t.shape[axis],) + common[axis + 1 :] for t in (x, ids)]
-    return broadcast_to(x, wanted[0]), contiguous(broadcast_to(ids.detach(), wanted[1]))
+    spread = contiguous(broadcast_to(ids.detach(), wanted[1]))
+    return broadcast_to(x, wanted[0]), still_inside(spread, x.shape[axis])
 
 
 def _take_samples(rng: np.random.Generator):
@@ -151,9 +152,12 @@ def scatter_add_along_axis(indices, src, size: int, axis: int = -1) -> Tensor:
         raise ShapeError(f"scatter_add_along_axis got numbers of shape {shapes[0]} for src of shape {shapes[1]}")
     ids = contiguous(wrapped_ids("scatter_add_along_axis", indices, size, axis, src.backend))
     outer, m, inner = count(src.shape[:axis]), src.shape[axis], count(src.shape[axis + 1 :])
-    source = movable(src.detach())
-    out = empty((*src.shape[:axis], size, *src.shape[axis + 1 :]), source.dtype, src.backend)
-    if out.size:
+    shape = (*src.shape[:axis], size, *src.shape[axis + 1 :])
+    if src.size == 0:
+        out = zeros(shape, src.dtype, src.backend)
+    else:
+        source = movable(src.detach())
+        out = empty(shape, source.dtype, src.backend)
         run_rows(scatter_along_kernel, (outer, m, inner, size), (ids, source, out), work=(m + size) * inner)
 
     def backward(dout):

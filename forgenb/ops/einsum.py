@@ -33,6 +33,7 @@ CATALOGUE: tuple[tuple[str, tuple], ...] = (
     ("boh,bhi->boi", ((2, 5, 4), (2, 4, 3))),
     ("ahi,boh->aboi", ((2, 3, 2), (2, 2, 3))),
     ("bhi,boh->oi", ((2, 3, 2), (2, 4, 3))),
+    ("ahi,boh->oi", ((2, 3, 2), (3, 4, 3))),
     ("...oi->...io", ((2, 3, 4),)),
     ("...o->...", ((3, 2),)),
     ("ij->ji", ((3, 2),)),
@@ -60,7 +61,7 @@ CATALOGUE: tuple[tuple[str, tuple], ...] = (
 
 def _samples(rng: np.random.Generator):
     for subscripts, shapes in CATALOGUE:
-        yield tuple(rng.uniform(-2, 2, shape) for shape in shapes), {"subscripts": subscripts}
+        yield tuple(rng.uniform(0.25, 2, shape) for shape in shapes), {"subscripts": subscripts}
 
 
 @op(_samples, lambda *operands, subscripts: np.einsum(subscripts, *operands), (0, 1, 2, 3))

@@ -60,12 +60,17 @@ def pad(x, pad_width, mode: str = "constant", constant_values: float = 0) -> Ten
     widths = _widths(x.ndim, pad_width)
     if mode not in MODES:
         raise ArgumentError(f"pad got mode={mode!r}: it knows {', '.join(MODES)}")
-    if mode == "constant":
-        return _framed(x, widths, constant_values)
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            x = take(x, _numbers(x.shape, axis, before, after, mode), axis)
-    return x if any(map(any, widths)) else getitem(x, ())
+    if mode != "constant":
+        return _copied_margins(x, widths, mode)
+    shape = tuple(before + n + after for n, (before, after) in zip(x.shape, widths, strict=True))
+    inner = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
+    out = full(shape, constant_values, x.dtype, x.backend)
+    run_map(copy_kernel, (x.detach(),), into=(out.view(*view_geometry(shape, out.strides, inner)),))
+
+    def backward(dout):
+        return (getitem(dout, inner),)
+
+    return record(out, (x,), backward)
 
 
 def _widths(ndim: int, pad_width) -> list[tuple[int, int]]:
@@ -81,22 +86,17 @@ def _widths(ndim: int, pad_width) -> list[tuple[int, int]]:
     return [(int(before), int(after)) for before, after in found]
 
 
-def _numbers(shape: tuple, axis: int, before: int, after: int, mode: str) -> np.ndarray:
-    if shape[axis] == 0:
-        raise ShapeError(f"pad got shape {shape} and mode={mode!r}: axis {axis} has no element to copy")
-    return np.pad(np.arange(shape[axis]), (before, after), mode)  # type: ignore[call-overload]  # MODES are its names
-
-
-def _framed(x: Tensor, widths: list[tuple[int, int]], value: float) -> Tensor:
-    shape = tuple(before + n + after for n, (before, after) in zip(x.shape, widths, strict=True))
-    key = tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True))
-    out = full(shape, value, x.dtype, x.backend)
-    run_map(copy_kernel, (x.detach(),), into=(out.view(*view_geometry(shape, out.strides, key)),))
-
-    def backward(dout):
-        return (getitem(dout, key),)
-
-    return record(out, (x,), backward)
+def _copied_margins(x: Tensor, widths: list[tuple[int, int]], mode: str) -> Tensor:
+    """Axis after axis by number; NumPy says which element each place of a margin repeats."""
+    found = getitem(x, ())
+    for axis, width in enumerate(widths):
+        if not any(width):
+            continue
+        if x.shape[axis] == 0:
+            raise ShapeError(f"pad got shape {x.shape} and mode={mode!r}: axis {axis} has no element to copy")
+        numbers = np.pad(np.arange(x.shape[axis]), width, mode)  # type: ignore[call-overload]  # one of MODES
+        found = take(found, numbers, axis)
+    return found
 
 
 def _roll_samples(rng: np.random.Generator):

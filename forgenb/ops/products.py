@@ -56,19 +56,15 @@ def prod(x, axis=None, keepdims: bool = False) -> Tensor:
     axes = normalized_axes("prod", x.ndim, axis)
     shape = reduced_shape(x.shape, axes, keepdims)
     if x.size == 0:
-        return _of_nothing(x, shape)
+        before, dtype, backend = x.shape, x.dtype, x.backend
+
+        def backward(dout):
+            return (zeros(before, dtype, backend),)
+
+        return record(full(shape, 1, dtype, backend), (x,), backward)
     wide = astype(x, FLOAT32) if x.dtype is FLOAT16 else x
     out = reshape(_folded(_with_factors_in_the_middle(wide, axes)), shape)
     return astype(out, FLOAT16) if x.dtype is FLOAT16 else out
-
-
-def _of_nothing(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    before, dtype, backend = x.shape, x.dtype, x.backend
-
-    def backward(dout):
-        return (zeros(before, dtype, backend),)
-
-    return record(full(shape, 1, dtype, backend), (x,), backward)
 
 
 def _with_factors_in_the_middle(x: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -50,27 +50,21 @@ def sum_column_kernel(row, x, out, blocks, block):
             put(out, (row, j), out[row, j] + x[group, i, j])
 
 
-def block_sums(x: Tensor, outer: int, n: int, inner: int, block: int) -> Tensor:
-    """Block sums of contiguous ``x[outer, n, inner]`` along n, as ``[outer * blocks, inner]`` (off the tape)."""
-    blocks = -(-n // block)
-    parts = outer * blocks
-    out = empty((parts, inner), x.dtype, x.backend)
-    work = min(n, block) * inner
-    if inner == 1 and x.dtype.kind == "f":
-        run_rows(sum_row_kernel, (parts, outer, n), (x, out), (blocks, block), work=work)
-    else:
-        run_rows(sum_column_kernel, (parts, outer, n, inner), (x, out), (blocks, block), work=work)
-    return out
-
-
 def sum_middle(x: Tensor, outer: int, n: int, inner: int) -> Tensor:
     """Sum of contiguous ``x[outer, n, inner]`` over n, as ``[outer, inner]`` (off the tape)."""
-    block = BLOCK if inner == 1 else ROWS
     while True:
-        x = block_sums(x, outer, n, inner, block)
-        n = -(-n // block)
-        if n == 1:
-            return x
+        block = BLOCK if inner == 1 else ROWS
+        blocks = -(-n // block)
+        parts = outer * blocks
+        out = empty((parts, inner), x.dtype, x.backend)
+        work = min(n, block) * inner
+        if inner == 1 and x.dtype.kind == "f":
+            run_rows(sum_row_kernel, (parts, outer, n), (x, out), (blocks, block), work=work)
+        else:
+            run_rows(sum_column_kernel, (parts, outer, n, inner), (x, out), (blocks, block), work=work)
+        if blocks == 1:
+            return out
+        x, n = out, blocks
 
 
 def normalized_axes(name: str, ndim: int, axis) -> tuple[int, ...]:

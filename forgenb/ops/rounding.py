@@ -19,16 +19,6 @@ from .movement import zeros
 from .table import op, unary
 
 
-def _flat(out: Tensor, x: Tensor) -> Tensor:
-    """`out` on the tape, as a result of `x` that does not change with it."""
-    shape, dtype, backend = x.shape, x.dtype, x.backend
-
-    def backward(dout):
-        return (zeros(shape, dtype, backend),)
-
-    return record(out, (x,), backward)
-
-
 @map_kernel("x -> out")
 def sign_kernel(x):
     """1, 0 or -1; NaN for NaN."""
@@ -48,7 +38,12 @@ def sign(x) -> Tensor:
     Backward: :math:`dx = 0`, also at 0. Saves nothing.
     """
     x = as_tensor(x)
-    return _flat(run_map(sign_kernel if x.dtype.kind == "f" else sign_whole_kernel, (x,)), x)
+    shape, dtype, backend = x.shape, x.dtype, x.backend
+
+    def backward(dout):
+        return (zeros(shape, dtype, backend),)
+
+    return record(run_map(sign_kernel if dtype.kind == "f" else sign_whole_kernel, (x,)), (x,), backward)
 
 
 @map_kernel("x -> out")
@@ -64,4 +59,9 @@ def floor(x) -> Tensor:
     Backward: :math:`dx = 0`, also at whole numbers. Saves nothing.
     """
     x = as_tensor(x)
-    return _flat(run_map(floor_kernel, (x,)), x) if x.dtype.kind == "f" else copied(x)
+    shape, dtype, backend = x.shape, x.dtype, x.backend
+
+    def backward(dout):
+        return (zeros(shape, dtype, backend),)
+
+    return record(run_map(floor_kernel, (x,)), (x,), backward) if dtype.kind == "f" else copied(x)
