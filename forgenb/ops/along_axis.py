@@ -13,8 +13,9 @@ import numpy as np
 from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
+from ..layout import count
 from ..tape import record
-from ..tensor import Tensor, count, empty
+from ..tensor import Tensor, empty
 from .apply import as_tensor, contiguous, run_rows
 from .ids import still_inside, wrapped_ids
 from .movement import broadcast_to, movable, narrowed, zeros

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
-from ..tensor import Tensor, count
+from ..layout import count
+from ..tensor import Tensor
 from .apply import together
 from .arithmetic import mul
 from .diagonals import diagonal

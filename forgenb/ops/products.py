@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtypes import FLOAT16, FLOAT32, INT64
+from ..layout import count
 from ..tape import record
-from ..tensor import Tensor, count, full
+from ..tensor import Tensor, full
 from .apply import as_tensor, copied
 from .arithmetic import mul
 from .casts import astype

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..layout import count
 from ..tape import record
-from ..tensor import Tensor, count, full
+from ..tensor import Tensor, full
 from .apply import widened
 from .arithmetic import add, div, mul, sub
 from .comparison import equal, where
@@ -136,7 +137,7 @@ def _logsumexp_reference(x, axis=None, keepdims=False):
 def _logsumexp_samples(rng: np.random.Generator):
     yield from _samples(rng)
     for shape in ((), (1,), (7,), (3, 5)):
-        yield (rng.uniform(-50, 50, shape),), {}
+        yield (rng.uniform(-20, 20, shape),), {}
 
 
 @op(_logsumexp_samples, _logsumexp_reference)
