@@ -22,8 +22,8 @@ class Contraction(NamedTuple):
     sizes: dict[str, int]
 
 
-def _wrong(subscripts: object, why: str) -> ArgumentError:
-    return ArgumentError(f"einsum got the subscripts {subscripts!r}: {why}")
+def _wrong(subscripts: str, why: str) -> str:
+    return f"einsum got the subscripts {subscripts!r}: {why}"
 
 
 @lru_cache(maxsize=1024)
@@ -40,7 +40,7 @@ def contraction(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Contrac
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     given = left.split(",")
     if len(given) != len(shapes):
-        raise _wrong(subscripts, f"they name {len(given)} operands, and there are {len(shapes)}")
+        raise ArgumentError(_wrong(subscripts, f"they name {len(given)} operands, and there are {len(shapes)}"))
     for part in (*given, right):
         _check_letters(subscripts, part)
     dots = _free_letters(subscripts, given, shapes)
@@ -54,7 +54,9 @@ def contraction(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Contrac
 def _check_letters(subscripts: str, part: str) -> None:
     rest = part.replace("...", "", 1)
     if not all(c in string.ascii_letters for c in rest):
-        raise _wrong(subscripts, "labels are letters, operands are parted by ',', and '...' stands once in each")
+        raise ArgumentError(
+            _wrong(subscripts, "labels are letters, operands are parted by ',', and '...' stands once in each")
+        )
 
 
 def _free_letters(subscripts: str, given: list[str], shapes: tuple) -> str:
@@ -62,7 +64,7 @@ def _free_letters(subscripts: str, given: list[str], shapes: tuple) -> str:
     longest = max((len(s) - len(t) + 3 for t, s in zip(given, shapes, strict=True) if "..." in t), default=0)
     unused = [c for c in string.ascii_letters if c not in subscripts]
     if longest > len(unused):
-        raise _wrong(subscripts, "there are not enough letters for the dimensions under '...'")
+        raise ArgumentError(_wrong(subscripts, "there are not enough letters for the dimensions under '...'"))
     return "".join(unused[: max(0, longest)])
 
 
@@ -90,12 +92,13 @@ def _check_output(subscripts: str, output: str, terms: tuple[str, ...], longest:
     known = set("".join(terms))
     for label in output:
         if label not in known:
-            raise _wrong(subscripts, f"the result's {label!r} is a label of no operand" if label.isalpha() else
-                         "labels of the result are letters")  # fmt: skip
+            raise ArgumentError(_wrong(subscripts, f"the result's {label!r} is a label of no operand"))
         if output.count(label) > 1:
-            raise _wrong(subscripts, f"the result names {label!r} twice")
+            raise ArgumentError(_wrong(subscripts, f"the result names {label!r} twice"))
     if not set(longest) <= set(output):
-        raise _wrong(subscripts, "the result needs '...' too: dimensions without a label are never summed")
+        raise ArgumentError(
+            _wrong(subscripts, "the result needs '...' too: dimensions without a label are never summed")
+        )
 
 
 def _sizes(subscripts: str, terms: tuple[str, ...], shapes: tuple, dots: set[str]) -> dict[str, int]:
