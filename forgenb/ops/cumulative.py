@@ -24,8 +24,21 @@ from .reduction import ROWS, as_middle, normalized_axes
 from .table import op
 
 
+@row_kernel("parts | x[rows,n] -> out[rows,n]; blocks:int block:int")
+def cumsum_row_kernel(row, x, out, blocks, block):
+    """Running sums of one block of one row. One lane does all of it."""
+    line = row // blocks
+    start = (row - line * blocks) * block
+    for _ in lanes(1):
+        s = x[line, start]
+        put(out, (line, start), s)
+        for i in range(start + 1, min(start + block, x.shape[1])):
+            s = s + x[line, i]
+            put(out, (line, i), s)
+
+
 @row_kernel("parts | x[outer,n,inner] -> out[outer,n,inner]; blocks:int block:int")
-def cumsum_kernel(row, x, out, blocks, block):
+def cumsum_column_kernel(row, x, out, blocks, block):
     """Running sums of each column in one block of rows."""
     group = row // blocks
     start = (row - group * blocks) * block
@@ -36,9 +49,19 @@ def cumsum_kernel(row, x, out, blocks, block):
             put(out, (group, i, j), out[group, i - 1, j] + x[group, i, j])
 
 
+@row_kernel("parts | out[rows,n] before[rows,ends] -> out[rows,n]; block:int")
+def cumsum_carry_row_kernel(row, out, before, block):
+    """Add to one block of a row, not the first, the sum of all elements before it."""
+    line = row // before.shape[1]
+    end = row - line * before.shape[1]
+    start = (end + 1) * block
+    for i in lanes(min(block, out.shape[1] - start)):
+        out[line, start + i] = before[line, end] + out[line, start + i]
+
+
 @row_kernel("parts | out[outer,n,inner] before[outer,ends,inner] -> out[outer,n,inner]; block:int")
-def cumsum_carry_kernel(row, out, before, block):
-    """Add to one block, not the first, the sum of all rows before it."""
+def cumsum_carry_column_kernel(row, out, before, block):
+    """Add to one block of rows, not the first, the sums of all rows before it."""
     group = row // before.shape[1]
     end = row - group * before.shape[1]
     start = (end + 1) * block
@@ -50,14 +73,17 @@ def cumsum_carry_kernel(row, out, before, block):
 def _running(x: Tensor, outer: int, n: int, inner: int) -> Tensor:
     """Running sums of contiguous ``x[outer, n, inner]`` over n (off the tape)."""
     blocks = -(-n // ROWS)
-    work = min(n, ROWS) * inner
+    ends, work = blocks - 1, min(n, ROWS) * inner
+    sizes = (outer, n) if inner == 1 else (outer, n, inner)
+    sum_up = cumsum_row_kernel if inner == 1 else cumsum_column_kernel
+    carry = cumsum_carry_row_kernel if inner == 1 else cumsum_carry_column_kernel
     out = empty((outer, n, inner), x.dtype, x.backend)
-    run_rows(cumsum_kernel, (outer * blocks, outer, n, inner), (x, out), (blocks, ROWS), work=work)
-    ends = blocks - 1
+    run_rows(sum_up, (outer * blocks, *sizes), (row_major(x, sizes), row_major(out, sizes)), (blocks, ROWS), work=work)
     if ends:
         sums = out.view((outer, ends, inner), (n * inner, ROWS * inner, 1), (ROWS - 1) * inner)
         before = _running(copied(sums), outer, ends, inner)
-        run_rows(cumsum_carry_kernel, (outer * ends, outer, n, inner, ends), (out, before), (ROWS,), work=work)
+        operands = row_major(out, sizes), row_major(before, (outer, ends, *sizes[2:]))
+        run_rows(carry, (outer * ends, *sizes, ends), operands, (ROWS,), work=work)
     return out
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..dtypes import BOOL
+from ..dtypes import BOOL, FLOAT32
 from ..errors import DTypeError
 from ..kernel import map_kernel
 from ..tensor import Tensor, full
@@ -103,12 +103,12 @@ def _axis_samples(rng: np.random.Generator):
 
 
 def _over_axes(name: str, x, axis, keepdims: bool) -> Tensor:
-    """Whether one is true, or none is false: the largest bool or the smallest; False and True for nothing."""
+    """Whether one is true, or none is false: the largest of 0 and 1 or the smallest; False and True for nothing."""
     x, every = truth(as_tensor(x)), name == "all"
     axes = normalized_axes(name, x.ndim, axis)
     if x.size == 0:
         return full(reduced_shape(x.shape, axes, keepdims), every, BOOL, x.backend)
-    return extreme(x, axes, keepdims, every)
+    return truth(extreme(copied(x, FLOAT32), axes, keepdims, every))
 
 
 @op(_axis_samples, np.any, (), name="any")
