@@ -1,14 +1,14 @@
 """The tensor: a strided view of backend memory, with a dtype and perhaps a place on the tape.
 
 Arithmetic and methods such as ``+`` and ``sum`` are put on this class by `forgenb.ops.methods`, from the
-same functions that ``fnb.ops`` offers. This module may import backend, dtypes and errors, never an op.
+same functions that ``fnb.ops`` offers; `forgenb.members` lists them. This module may import backend, dtypes
+and errors, never an op.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,10 @@ from .backend import seam
 from .backend.planned import PlannedMemory
 from .errors import ArgumentError, DTypeError, MemoryModeError, TapeError
 from .layout import Layout, layout_of
+from .members import Members
 
-Method = Callable[..., "Tensor"]
 
-
-class Tensor:
+class Tensor(Members):
     """A multi-dimensional array on one backend. Make one with `forgenb.tensor`.
 
     Attributes
@@ -34,63 +33,6 @@ class Tensor:
 
     __slots__ = ("__weakref__", "index", "layout", "memory", "name", "node", "offset")
     __array_ufunc__: Any = None
-
-    # What else a tensor can do: `forgenb.ops` puts it here when it is imported, so that each has one definition.
-    # The function of the same name in ``fnb.ops`` documents it (an operator is documented by add, sub, pow, ...).
-    __add__: Method
-    __radd__: Method
-    __sub__: Method
-    __rsub__: Method
-    __mul__: Method
-    __rmul__: Method
-    __truediv__: Method
-    __rtruediv__: Method
-    __pow__: Method
-    __rpow__: Method
-    __matmul__: Method
-    __rmatmul__: Method
-    __neg__: Method
-    __abs__: Method
-    __gt__: Method
-    __ge__: Method
-    __lt__: Method
-    __le__: Method
-    __eq__: Method  # type: ignore[assignment]  # by element, as in NumPy
-    __ne__: Method  # type: ignore[assignment]
-    __getitem__: Method
-    __setitem__: Callable[..., None]
-    __iter__: Callable[..., Iterator[Tensor]]
-    __float__: Callable[..., float]
-    __array__: Callable[..., np.ndarray]
-    T: Tensor
-    abs: Method
-    add_in_place: Method
-    argmax: Method
-    argmin: Method
-    assign_: Method
-    astype: Method
-    clip: Method
-    copy: Method
-    exp: Method
-    expand_dims: Method
-    flip: Method
-    log: Method
-    max: Method
-    mean: Method
-    min: Method
-    moveaxis: Method
-    relu: Method
-    reshape: Method
-    sigmoid: Method
-    sqrt: Method
-    square: Method
-    squeeze: Method
-    sum: Method
-    swapaxes: Method
-    take: Method
-    tanh: Method
-    to: Method
-    transpose: Method
 
     def __init__(self, memory, offset: Any, layout: Layout):
         self.memory = memory

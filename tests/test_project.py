@@ -21,6 +21,7 @@ LAYERS = [
     {"backend"},
     {
         "layout",
+        "members",
         "tensor",
         "creation",
         "tape",

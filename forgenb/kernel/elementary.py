@@ -5,8 +5,29 @@ All are free of branches, so that a loop over them vectorises; NaN gives NaN, an
 Imports the bodies and defines nothing; import a function from here, not from the file that has its bodies.
 """
 
-from .exponential import exp, expm1, log, log1p, sigmoid, tanh
+from .exponential import exp, expm1, log, log1p, log2, sigmoid, tanh
+from .hyperbolic import cosh, sinh
 from .power import pow
-from .special import cos, erf, sin
+from .special import erf
+from .trigonometric import arctan, cos, near_cos, near_sin, near_tan, sin, tan
 
-__all__ = ["cos", "erf", "exp", "expm1", "log", "log1p", "pow", "sigmoid", "sin", "tanh"]
+__all__ = [
+    "arctan",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "log2",
+    "near_cos",
+    "near_sin",
+    "near_tan",
+    "pow",
+    "sigmoid",
+    "sin",
+    "sinh",
+    "tan",
+    "tanh",
+]

@@ -1,4 +1,4 @@
-"""erf, sin and cos as branch-free bodies of primitives (see `exponential` for how they were fitted and measured).
+"""erf as a branch-free body of primitives (see `exponential` for how it was fitted and measured).
 
 Imports primitives and `exponential`; no branch on a value may be added.
 """
@@ -8,10 +8,7 @@ from .primitives import (
     ByDtype,
     absolute,
     copysign,
-    floor,
     fma,
-    not_a_number,
-    rint,
     select,
 )
 
@@ -66,72 +63,4 @@ def erf_float64(x):
     return copysign(select(a < 1.0, near, 1.0 - exp_float64(-p)), x)
 
 
-def quarter_turn_float32(x, ahead):
-    """sin(x + ahead pi/2) for abs(x) <= 2**20: x = j pi/2 + r, pi/2 in three parts, then sine or cosine of r."""
-    j = rint(x * 0.6366197466850281)
-    r = fma(j, 1.7151245100058819e-15, fma(j, 4.371138828673793e-08, fma(j, -1.5707963705062866, x)))
-    z = r * r
-    p = fma(fma(-0.00019468132813926786, z, 0.00833179522305727), z, -0.16666647791862488)
-    sine = fma(r * z, p, r)
-    p = fma(fma(2.43791891989531e-05, z, -0.0013886819360777736), z, 0.04166663438081741)
-    cosine = fma(z, fma(z, p, -0.5), 1.0)
-    turn = j + ahead
-    turn = turn - 4.0 * floor(turn * 0.25)
-    value = select((turn == 0.0) | (turn == 2.0), sine, cosine)
-    return select(turn < 2.0, value, -value)
-
-
-def quarter_turn_float64(x, ahead):
-    """sin(x + ahead pi/2) for abs(x) <= 2**40: x = j pi/2 + r, pi/2 in three parts, then sine or cosine of r."""
-    j = rint(x * 0.6366197723675814)
-    r = fma(j, 1.4973849048591698e-33, fma(j, -6.123233995736766e-17, fma(j, -1.5707963267948966, x)))
-    z = r * r
-    p = fma(
-        fma(fma(1.5889659976243656e-10, z, -2.505063550139985e-08), z, 2.755731291295508e-06),
-        z,
-        -0.00019841269827577693,
-    )
-    p = fma(fma(p, z, 0.008333333333319651), z, -0.1666666666666662)
-    sine = fma(r * z, p, r)
-    p = fma(
-        fma(fma(-1.1353971352975356e-11, z, 2.0875612934808678e-09), z, -2.755731353532794e-07),
-        z,
-        2.480158728663531e-05,
-    )
-    p = fma(fma(p, z, -0.0013888888888869534), z, 0.041666666666666574)
-    cosine = fma(z, fma(z, p, -0.5), 1.0)
-    turn = j + ahead
-    turn = turn - 4.0 * floor(turn * 0.25)
-    value = select((turn == 0.0) | (turn == 2.0), sine, cosine)
-    return select(turn < 2.0, value, -value)
-
-
-def sin_float32(x):
-    """The sine to 1.6 ulp for abs(x) <= 2**20; NaN beyond, where the reduction would be inexact."""
-    inside = absolute(x) <= 1048576.0
-    value = quarter_turn_float32(select(inside, x, 0.0), 0.0)
-    return select(inside, select(absolute(x) < 1e-5, x, value), not_a_number())
-
-
-def cos_float32(x):
-    """The cosine to 1.6 ulp for abs(x) <= 2**20; NaN beyond, where the reduction would be inexact."""
-    inside = absolute(x) <= 1048576.0
-    return select(inside, quarter_turn_float32(select(inside, x, 0.0), 1.0), not_a_number())
-
-
-def sin_float64(x):
-    """The sine to 1.6 ulp for abs(x) <= 2**40; NaN beyond, where the reduction would be inexact."""
-    inside = absolute(x) <= 1099511627776.0
-    value = quarter_turn_float64(select(inside, x, 0.0), 0.0)
-    return select(inside, select(absolute(x) < 1e-9, x, value), not_a_number())
-
-
-def cos_float64(x):
-    """The cosine to 1.6 ulp for abs(x) <= 2**40; NaN beyond, where the reduction would be inexact."""
-    inside = absolute(x) <= 1099511627776.0
-    return select(inside, quarter_turn_float64(select(inside, x, 0.0), 1.0), not_a_number())
-
-
 erf = ByDtype("erf", {"float32": erf_float32, "float64": erf_float64})
-sin = ByDtype("sin", {"float32": sin_float32, "float64": sin_float64})
-cos = ByDtype("cos", {"float32": cos_float32, "float64": cos_float64})

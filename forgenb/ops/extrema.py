@@ -125,7 +125,8 @@ def _middle(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, int, int, int]:
     return as_middle(copied(x, INT64) if whole else x, axes)
 
 
-def _extreme(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: bool) -> Tensor:
+def extreme(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: bool) -> Tensor:
+    """Extremum of `x` over axes that hold something (off the tape)."""
     shape = reduced_shape(x.shape, axes, keepdims)
     if count(shape) == 0:
         return empty(shape, x.dtype, x.backend)
@@ -143,7 +144,7 @@ def _differentiable(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: 
         ties = sum_(astype(chosen, dout.dtype), axis=axes, keepdims=True)
         return (where(chosen, reshape(dout, kept) / ties, 0.0),)
 
-    return record(_extreme(x, axes, keepdims, smallest), (x,), backward, save_output=True)
+    return record(extreme(x, axes, keepdims, smallest), (x,), backward, save_output=True)
 
 
 def _samples(rng: np.random.Generator):

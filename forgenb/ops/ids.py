@@ -100,6 +100,14 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
     return converted
 
 
+def still_inside(ids: Tensor, size: int) -> Tensor:
+    """`ids`, a copy of some that were checked, noted as lying in ``[0, size)`` too."""
+    recorder = seam.RECORDER.get()
+    if recorder is not None:
+        recorder.checked[id(ids.memory)] = size
+    return _remember(ids, size)
+
+
 def wrapped_positions(name: str, ids: np.ndarray, size: int, axis: int) -> np.ndarray:
     """Host `ids` as int64 in [0, size); negative ones count from the end.
 

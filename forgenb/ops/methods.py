@@ -1,6 +1,6 @@
 """Puts ops on `Tensor` as operators and methods, so that each has one definition.
 
-Imports ops; an op is never defined here. `forgenb.tensor` lists what is put on the class.
+Imports ops; an op is never defined here. `forgenb.members` lists what is put on the class.
 """
 
 from __future__ import annotations
@@ -16,12 +16,22 @@ from . import (
     casts,
     comparison,
     copies,
+    cumulative,
+    diagonals,
+    einsum,
+    error_function,
+    exponentials,
     extrema,
+    logic,
     matmul,
     movement,
     pointwise,
     power,
+    products,
     reduction,
+    rounding,
+    statistics,
+    trigonometry,
 )
 from .apply import copied, run_map
 
@@ -33,6 +43,7 @@ BINARY = {
     "pow": power.pow_,
     "matmul": matmul.matmul,
 }
+LOGIC = {"and": logic.AND, "or": logic.OR, "xor": logic.XOR}
 COMPARISONS = {
     "gt": comparison.greater,
     "ge": comparison.greater_equal,
@@ -43,21 +54,44 @@ COMPARISONS = {
 }
 METHODS = {
     "abs": pointwise.abs_,
+    "all": logic.all_,
+    "any": logic.any_,
+    "arctan": trigonometry.arctan,
     "argmax": extrema.argmax,
     "argmin": extrema.argmin,
     "astype": casts.astype,
     "clip": activations.clip,
+    "cos": trigonometry.cos,
+    "cosh": exponentials.cosh,
+    "cumsum": cumulative.cumsum,
+    "diagonal": diagonals.diagonal,
+    "dot": einsum.dot,
+    "erf": error_function.erf,
     "exp": pointwise.exp,
+    "expm1": exponentials.expm1,
+    "floor": rounding.floor,
     "log": pointwise.log,
+    "log1p": exponentials.log1p,
+    "log2": exponentials.log2,
+    "logsumexp": statistics.logsumexp,
     "max": extrema.max_,
     "mean": reduction.mean,
     "min": extrema.min_,
+    "norm": statistics.norm,
+    "prod": products.prod,
     "relu": activations.relu,
+    "rsqrt": pointwise.rsqrt,
     "sigmoid": activations.sigmoid,
+    "sign": rounding.sign,
+    "sin": trigonometry.sin,
+    "sinh": exponentials.sinh,
     "sqrt": pointwise.sqrt,
     "square": pointwise.square,
+    "std": statistics.std,
     "sum": reduction.sum_,
+    "tan": trigonometry.tan,
     "tanh": activations.tanh,
+    "var": statistics.var,
 }
 
 
@@ -131,12 +165,13 @@ def installed() -> dict[str, object]:
         "to": to,
         "__abs__": pointwise.abs_,
         "__hash__": object.__hash__,
+        "__invert__": logic.NOT,
         "__neg__": arithmetic.neg,
         "T": property(movement.transpose),
         "reshape": _spread(movement.reshape),
         "transpose": _spread(movement.transpose),
     }
-    for symbol, function in BINARY.items():
+    for symbol, function in {**BINARY, **LOGIC}.items():
         found[f"__{symbol}__"] = function
         found[f"__r{symbol}__"] = _reflected(function)
     for symbol, function in COMPARISONS.items():
@@ -145,6 +180,6 @@ def installed() -> dict[str, object]:
 
 
 def install() -> None:
-    """Give `Tensor` its operators and methods, which it lists in its own file."""
+    """Give `Tensor` its operators and methods, which `forgenb.members` lists."""
     for name, value in {**installed(), **copies.METHODS}.items():
         setattr(Tensor, name, value)

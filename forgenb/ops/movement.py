@@ -109,7 +109,7 @@ def transpose(x, axes=None) -> Tensor:
     return record(out, (x,), backward)
 
 
-def _axes(name: str, ndim: int, axes) -> tuple[int, ...]:
+def axes_in_order(name: str, ndim: int, axes) -> tuple[int, ...]:
     """`axes` (a number or several) as non-negative axes, in the order given."""
     wanted = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     found = tuple(a + ndim if a < 0 else a for a in wanted)
@@ -140,7 +140,7 @@ def moveaxis(x, source, destination) -> Tensor:
         If an axis does not exist or is named twice, or the two are not equally many.
     """
     x = as_tensor(x)
-    start, end = _axes("moveaxis", x.ndim, source), _axes("moveaxis", x.ndim, destination)
+    start, end = axes_in_order("moveaxis", x.ndim, source), axes_in_order("moveaxis", x.ndim, destination)
     if len(start) != len(end):
         raise ShapeError(f"moveaxis got source={source} and destination={destination}: they must be equally many")
     order = [axis for axis in range(x.ndim) if axis not in start]
@@ -166,7 +166,7 @@ def swapaxes(x, first: int, second: int) -> Tensor:
         If an axis does not exist.
     """
     x = as_tensor(x)
-    (one,), (other,) = _axes("swapaxes", x.ndim, first), _axes("swapaxes", x.ndim, second)
+    (one,), (other,) = axes_in_order("swapaxes", x.ndim, first), axes_in_order("swapaxes", x.ndim, second)
     order = list(range(x.ndim))
     order[one], order[other] = other, one
     return transpose(x, order)
@@ -190,7 +190,7 @@ def expand_dims(x, axis) -> Tensor:
     """
     x = as_tensor(x)
     several = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = _axes("expand_dims", x.ndim + len(several), several)
+    axes = axes_in_order("expand_dims", x.ndim + len(several), several)
     shape, strides = list(x.shape), list(x.strides)
     for place in sorted(axes):
         strides.insert(place, strides[place] * max(1, shape[place]) if place < len(shape) else 1)
@@ -227,7 +227,7 @@ def squeeze(x, axis=None) -> Tensor:
     """
     x = as_tensor(x)
     ones = tuple(a for a, extent in enumerate(x.shape) if extent == 1)
-    axes = ones if axis is None else _axes("squeeze", x.ndim, axis)
+    axes = ones if axis is None else axes_in_order("squeeze", x.ndim, axis)
     if not set(axes) <= set(ones):
         raise ShapeError(f"squeeze got axis={axis} for shape {x.shape}: only axes of size 1 can be dropped")
     kept = [a for a in range(x.ndim) if a not in axes]

@@ -1,4 +1,4 @@
-"""Functions of one operand, element by element: exp, log, sqrt, square, abs.
+"""Functions of one operand, element by element: exp, log, sqrt, rsqrt, square, abs.
 
 Integers and bools are computed in float32, except by `square` and `abs`, which keep their dtype. NaN stays
 NaN. Outside a domain the result is that of IEEE 754 (``log(-1)`` is NaN, ``log(0)`` is -infinity), silently.
@@ -130,6 +130,47 @@ def sqrt(x) -> Tensor:
         return (sqrt_grad(out, dout),)
 
     return record(run_map(sqrt_kernel, (x,)), (x,), backward, save_output=True)
+
+
+@map_kernel("x -> out")
+def rsqrt_kernel(x):
+    """One over the square root."""
+    return 1.0 / sqrt_of(x)
+
+
+@map_kernel("out dout -> dx")
+def rsqrt_grad_kernel(out, dout):
+    """Minus half of `dout`, times the cube of the output."""
+    return -0.5 * dout * out * out * out
+
+
+@op(with_cotangent(0.5, 2), lambda out, dout: -0.5 * dout * out**3, (0, 1))
+def rsqrt_grad(out, dout) -> Tensor:
+    r"""Gradient of `rsqrt` from its output, :math:`dx = -\tfrac12 out^3\,dout`.
+
+    Backward, with the cotangent :math:`g`: :math:`-\tfrac32 out^2\,dout\,g` for `out`,
+    ``rsqrt_grad(out, g)`` for `dout`. Saves both operands.
+    """
+    out, dout = as_floats(out, dout)
+
+    def backward(g):
+        return out * out * dout * g * -1.5, rsqrt_grad(out, g)
+
+    return record(run_map(rsqrt_grad_kernel, (out, dout)), (out, dout), backward)
+
+
+@op(unary(0.2, 4), lambda x: 1 / np.sqrt(x))
+def rsqrt(x) -> Tensor:
+    r"""One over the square root, :math:`out = 1 / \sqrt x`; infinity at 0, NaN below.
+
+    Backward: :math:`dx = -\tfrac12 out^3\,dout`. Saves its output.
+    """
+    x = as_float(x)
+
+    def backward(dout, out):
+        return (rsqrt_grad(out, dout),)
+
+    return record(run_map(rsqrt_kernel, (x,)), (x,), backward, save_output=True)
 
 
 @map_kernel("x -> out")

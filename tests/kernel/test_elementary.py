@@ -7,7 +7,26 @@ import pytest
 from support.binder import machine, plainly, same_bits
 
 from forgenb.kernel import elementary
-from forgenb.kernel.elementary import cos, erf, exp, expm1, log, log1p, pow, sigmoid, sin, tanh
+from forgenb.kernel.elementary import (
+    arctan,
+    cos,
+    cosh,
+    erf,
+    exp,
+    expm1,
+    log,
+    log1p,
+    log2,
+    near_cos,
+    near_sin,
+    near_tan,
+    pow,
+    sigmoid,
+    sin,
+    sinh,
+    tan,
+    tanh,
+)
 
 DTYPES = [np.float32, np.float64]
 INF, NAN = math.inf, math.nan
@@ -23,6 +42,14 @@ BOUNDS = {
     erf: (1.1, 1.1),
     sin: (1.6, 1.6),
     cos: (1.6, 1.6),
+    tan: (3.0, 3.0),
+    near_sin: (1.6, 1.6),
+    near_cos: (1.6, 1.6),
+    near_tan: (3.0, 3.0),
+    arctan: (1.8, 1.8),
+    sinh: (2.3, 2.3),
+    cosh: (1.6, 1.6),
+    log2: (1.6, 1.6),
 }
 REFERENCE = {
     exp: np.exp,
@@ -34,6 +61,14 @@ REFERENCE = {
     erf: np.vectorize(math.erf, otypes=[np.float64]),
     sin: np.sin,
     cos: np.cos,
+    tan: np.tan,
+    near_sin: np.sin,
+    near_cos: np.cos,
+    near_tan: np.tan,
+    arctan: np.arctan,
+    sinh: np.sinh,
+    cosh: np.cosh,
+    log2: np.log2,
 }
 # Interval of arguments: float32, float64.
 DOMAIN = {
@@ -46,6 +81,14 @@ DOMAIN = {
     erf: ((-4.5, 4.5), (-6.5, 6.5)),
     sin: ((-1e5, 1e5), (-1e9, 1e9)),
     cos: ((-1e5, 1e5), (-1e9, 1e9)),
+    tan: ((-1e5, 1e5), (-1e9, 1e9)),
+    near_sin: ((-1e6, 1e6), (-1e6, 1e6)),
+    near_cos: ((-1e6, 1e6), (-1e6, 1e6)),
+    near_tan: ((-1e6, 1e6), (-1e6, 1e6)),
+    arctan: ((-30, 30), (-30, 30)),
+    sinh: ((-89.4, 89.4), (-710, 710)),
+    cosh: ((-89.4, 89.4), (-710, 710)),
+    log2: ((1e-30, 4), (1e-200, 4)),
 }
 
 
@@ -115,8 +158,13 @@ SPECIAL = {
         (2.0**120, 120 * math.log(2)),
     ],
     erf: [(0.0, 0.0), (-0.0, -0.0), (INF, 1), (-INF, -1), (1e30, 1), (-1e30, -1)],
-    sin: [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (1e30, NAN)],
-    cos: [(0.0, 1), (-0.0, 1), (INF, NAN), (-INF, NAN), (1e30, NAN)],
+    sin: [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    cos: [(0.0, 1), (-0.0, 1), (INF, NAN), (-INF, NAN)],
+    tan: [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    arctan: [(0.0, 0.0), (-0.0, -0.0), (INF, math.pi / 2), (-INF, -math.pi / 2), (1e30, math.pi / 2)],
+    sinh: [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1e30, INF), (-1e30, -INF)],
+    cosh: [(0.0, 1), (-0.0, 1), (INF, INF), (-INF, INF), (1e30, INF), (-1e30, INF)],
+    log2: [(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (2.0**-120, -120), (2.0**100, 100), (INF, INF), (-1.0, NAN)],
 }
 
 
@@ -146,10 +194,36 @@ def test_overflow_and_gradual_underflow(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("function", [expm1, tanh, log1p, sin], ids=lambda f: f.name)
+@pytest.mark.parametrize("function", [expm1, tanh, log1p, sin, tan, arctan, sinh], ids=lambda f: f.name)
 def test_subnormal_arguments_pass_through(function, dtype):
     x = np.array([1, -3, 1000], dtype) * np.finfo(dtype).smallest_subnormal
     same_bits(machine(function, dtype, x), x)
+
+
+TURNS = {sin: np.sin, cos: np.cos, tan: np.tan}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("function", TURNS, ids=lambda f: f.name)
+def test_angles_of_any_size(function, dtype):
+    """The C library's values in a more precise type, which reduces any angle; nearly multiples of pi/2 among them."""
+    needs_long_double(dtype)
+    info, rng = np.finfo(dtype), np.random.default_rng(11)
+    x = np.exp2(rng.uniform(0, info.maxexp, 60_000)).astype(dtype)
+    closest = {np.float32: 16367173.0 * 2.0**72, np.float64: 6381956970095103.0 * 2.0**797}[dtype]
+    x = np.concatenate([x, -x[:100], np.array([info.max, -info.max, closest], dtype)])
+    x = x[np.isfinite(x)]
+    want = TURNS[function](x.astype(wider(dtype)))
+    assert ulps(machine(function, dtype, x), want, dtype) <= BOUNDS[function][DTYPES.index(dtype)]
+    some = x[-300:]
+    same_bits(machine(function, dtype, some), plainly(function, dtype, some))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("near", "function"), [(near_sin, sin), (near_cos, cos), (near_tan, tan)])
+def test_near_angles_have_the_same_bits(near, function, dtype):
+    x = arguments(near, dtype)
+    same_bits(machine(near, dtype, x), machine(function, dtype, x))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

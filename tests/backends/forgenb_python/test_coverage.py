@@ -29,6 +29,16 @@ def run_integers():
     x = fnb.tensor([-3, 2, 0])
     assert abs(x).tolist() == [3, 2, 0]
     assert (x**5).tolist() == [-243, 32, 0]
+    assert x.sign().tolist() == [-1, 1, 0]
+
+
+def run_far_angles():
+    """Beyond 2**20 and 2**40 an angle is reduced with more digits of pi."""
+    for dtype in ("float32", "float64"):
+        x = fnb.tensor(np.array([1.0, 1e30], dtype))
+        for name in ("sin", "cos", "tan"):
+            wanted = getattr(np, name)(x.numpy().astype(np.longdouble))
+            np.testing.assert_allclose(getattr(x, name)().numpy(), wanted, rtol=1e-6)
 
 
 def run_optimisers():
@@ -73,6 +83,7 @@ def test_every_line_of_every_body_runs():
             for dtype in ("float32", "float64"):
                 run_table(name, dtype)
         run_integers()
+        run_far_angles()
         run_optimisers()
         run_product_into()
         run_numbers()
