@@ -28,12 +28,17 @@ GRADIENT = Bound(4.0, "largest")
 _KINDS = {
     EXACT: """
         abs abs_grad argmax argmin assign_ astype broadcast_to clip clip_grad concat equal expand_dims flip getitem
-        greater greater_equal kv_append less less_equal max maximum maximum_grad merge_heads min minimum moveaxis neg
-        not_equal relu relu_grad reshape split split_heads squeeze stack swapaxes take transpose unmerge_heads unslice
-        unsplit_head unsplit_heads where""",
+        greater greater_equal kv_append less less_equal max max_pool2d maximum maximum_grad merge_heads min minimum
+        moveaxis neg not_equal relu relu_grad reshape split split_heads squeeze stack swapaxes take transpose
+        unmerge_heads unslice unsplit_head unsplit_heads where
+    """,
     ROUNDED: "add sub mul div scale sqrt square square_grad dropout embedding",
-    SUM: """attention attention_grad bce_with_logits bce_with_logits_grad cross_entropy cross_entropy_grad layernorm
-        layernorm_grad matmul mean softmax_grad sum sum_rows sumsq""",
+    SUM: """
+        attention attention_grad avg_pool2d avg_pool2d_grad batchnorm batchnorm_grad batchnorm_inference
+        bce_with_logits bce_with_logits_grad conv1d conv2d conv2d_input_grad conv2d_weight_grad cross_entropy
+        cross_entropy_grad groupnorm groupnorm_grad layernorm layernorm_grad matmul mean rmsnorm rmsnorm_grad
+        softmax_grad sum sum_rows sumsq
+    """,
 }
 
 RESULTS: dict[str, Bound] = {
