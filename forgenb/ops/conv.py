@@ -22,7 +22,7 @@ from .windows import Window, both, check_planes, fold, scattered_reference, unfo
 SCRATCH = 1 << 20
 """Elements of the columns of a group of samples, or of its part of a weight's gradient, if one sample has no more."""
 
-CASES = (
+CASES: tuple[tuple[tuple, tuple, dict], ...] = (
     ((2, 3, 5, 6), (4, 3, 3, 3), {}),
     ((2, 2, 6, 5), (3, 2, 3, 2), {"padding": (1, 2), "stride": 2}),
     ((1, 4, 7, 7), (6, 2, 2, 3), {"groups": 2, "dilation": (2, 1), "padding": 1}),

@@ -185,4 +185,5 @@ def groupnorm_grad(x, gamma, dout, groups: int, eps: float = 1e-5) -> tuple[Tens
     sizes = n * groups, c // groups * s, c, n
     run_rows(groupnorm_grad_kernel, sizes, (x, gamma, dout, dx, *halves), (groups, s, eps), work=sizes[1])
     sums = sum_middle(partial, 2, n, c) if n else zeros((2, c), x.dtype, x.backend)
-    return tuple(narrowed(t, dtype) for t in (dx, sums.view((c,), (1,)), sums.view((c,), (1,), c)))
+    dgamma, dbeta = sums.view((c,), (1,)), sums.view((c,), (1,), c)
+    return narrowed(dx, dtype), narrowed(dgamma, dtype), narrowed(dbeta, dtype)

@@ -59,7 +59,8 @@ def gru_cell_kernel(row, gates, hidden, h, next_h):
 
 
 @row_kernel(
-    "gates[rows,three] hidden[rows,three] h[rows,n] dnext_h[rows,n] -> dgates[rows,three] dhidden[rows,three] dh[rows,n]"
+    "gates[rows,three] hidden[rows,three] h[rows,n] dnext_h[rows,n]"
+    " -> dgates[rows,three] dhidden[rows,three] dh[rows,n]"
 )
 def gru_cell_grad_kernel(row, gates, hidden, h, dnext_h, dgates, dhidden, dh):
     """One sample: the gates again, then the gradients of all six parts and of the hidden state."""
