@@ -114,45 +114,61 @@ def end_inside(start, step, size, n):
 
 
 @row_kernel(
-    "parts | x[planes,h,w] -> cols[parts,oh,ow]; kh:int kw:int sh:int sw:int ph:int pw:int dh:int dw:int"
-)  # fmt: skip
-def unfold_kernel(row, x, cols, kh, kw, sh, sw, ph, pw, dh, dw):
-    """What one tap meets in one plane, at every place of the window; 0 beyond the edges."""
+    "parts | x[planes,pixels] -> cols[parts,places];"
+    " h:int w:int oh:int ow:int kh:int kw:int sh:int sw:int ph:int pw:int dh:int dw:int"
+)
+def unfold_kernel(row, x, cols, h, w, oh, ow, kh, kw, sh, sw, ph, pw, dh, dw):
+    """What one tap meets in one plane, at every place of the window; 0 beyond the edges.
+
+    Where rows of places are as long as those of the plane, all are one stretch of it, whose ends are put right.
+    """
     plane = row // (kh * kw)
     tap = row - plane * kh * kw
     top, left = tap // kw * dh - ph, tap % kw * dw - pw
-    first, end = first_inside(left, sw), end_inside(left, sw, x.shape[2], cols.shape[2])
-    for i in range(cols.shape[1]):
-        r = i * sh + top
-        out = cols[row, i]
-        if r < 0 or r >= x.shape[1] or first >= end:
-            for j in lanes(out.shape[0]):
-                put(out, j, real(0))
+    first, end = first_inside(left, sw), end_inside(left, sw, w, ow)
+    upper, lower = first_inside(top, sh), end_inside(top, sh, h, oh)
+    whole = sh == 1 and sw == 1 and ow == w and first < end and upper < lower
+    if whole:
+        shift = top * w + left
+        start, stop = max(upper * w, -shift), min(lower * w, h * w - shift)
+        copy_stretch(x[plane, start + shift : stop + shift], cols[row, start:stop], 1)
+        lane_barrier()
+    for i in range(oh):
+        out = cols[row, i * ow : (i + 1) * ow]
+        if i < upper or i >= lower or first >= end:
+            clear(out)
         else:
-            for j in lanes(first):
-                put(out, j, real(0))
-            source, target = x[plane, r, first * sw + left :], out[first:end]
-            if sw == 1:
-                for j in lanes(target.shape[0]):
-                    put(target, j, source[j])
-            else:
-                for j in lanes(target.shape[0]):
-                    put(target, j, source[j * sw])
-            rest = out[end:]
-            for j in lanes(rest.shape[0]):
-                put(rest, j, real(0))
+            if first > 0:
+                clear(out[:first])
+            if end < ow:
+                clear(out[end:])
+            if not whole:
+                copy_stretch(x[plane, (i * sh + top) * w + first * sw + left :], out[first:end], sw)
 
 
-@row_kernel(
-    "parts | cols[columns,oh,ow] -> x[parts,w]; h:int kh:int kw:int sh:int sw:int ph:int pw:int dh:int dw:int"
-)  # fmt: skip
+def clear(out):
+    """Zeros."""
+    for j in lanes(out.shape[0]):
+        put(out, j, real(0))
+
+
+def copy_stretch(source, target, step):
+    """Every `step`-th element."""
+    if step == 1:
+        for j in lanes(target.shape[0]):
+            put(target, j, source[j])
+    else:
+        for j in lanes(target.shape[0]):
+            put(target, j, source[j * step])
+
+
+@row_kernel("parts | cols[columns,oh,ow] -> x[parts,w]; h:int kh:int kw:int sh:int sw:int ph:int pw:int dh:int dw:int")
 def fold_kernel(row, cols, x, h, kh, kw, sh, sw, ph, pw, dh, dw):
     """One row of one plane: the sum of what all taps met there, in their order."""
     plane = row // h
     r = row - plane * h
     out = x[row]
-    for j in lanes(out.shape[0]):
-        put(out, j, real(0))
+    clear(out)
     for ki in range(kh):
         i = (r + ph - ki * dh) // sh
         if i * sh == r + ph - ki * dh and i >= 0 and i < cols.shape[1]:
@@ -178,8 +194,8 @@ def unfold(x: Tensor, window: Window, places: tuple[int, int]) -> Tensor:
     if window.plain:
         return row_major(x, (n, c, 1, h * w))
     cols = empty((n, c, window.taps, down * right), x.dtype, x.backend)
-    sizes = n * c * window.taps, n * c, h, w, down, right
-    run_rows(unfold_kernel, sizes, (x, cols), window.scalars, work=down * right)
+    sizes = n * c * window.taps, n * c, h * w, down * right
+    run_rows(unfold_kernel, sizes, (x, cols), (h, w, down, right, *window.scalars), work=down * right)
     return cols
 
 
