@@ -19,7 +19,7 @@ from .reduction import sum_, sum_middle
 from .table import op
 from .windows import Window, both, check_planes, fold, scattered_reference, unfold, windows_reference
 
-SCRATCH = 1 << 20
+SCRATCH = 1 << 21
 """Elements of the columns of a group of samples, or of its part of a weight's gradient, if one sample has no more."""
 
 CASES: tuple[tuple[tuple, tuple, dict], ...] = (
