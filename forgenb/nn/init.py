@@ -15,7 +15,8 @@ from .. import random
 from ..creation import tensor
 from ..dtypes import as_dtype
 from ..errors import ArgumentError
-from ..tensor import Parameter, count
+from ..layout import count
+from ..tensor import Parameter
 
 
 def normal(

@@ -24,7 +24,7 @@ class Buffer(Tensor):
 
     def __init__(self, data: Tensor):
         source = data.copy().detach()
-        super().__init__(source.memory, source.offset, source.shape, source.strides, source.dtype, source.backend)
+        super().__init__(source.memory, source.offset, source.layout)
         self.name = data.name
 
 

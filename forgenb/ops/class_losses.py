@@ -13,12 +13,14 @@ from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp, log
 from ..kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real, select
+from ..layout import count
 from ..tape import record, refuse_tracked
-from ..tensor import Tensor, count, empty
-from .apply import as_tensor, copied, row_major, run_rows, same_backend, together, widened
+from ..tensor import Tensor, empty
+from .apply import as_tensor, copied, row_major, run_rows, together, widened
 from .arithmetic import div
 from .ids import checked_ids
 from .movement import narrowed
+from .plans import same_backend
 from .reduction import sum_
 from .table import op
 

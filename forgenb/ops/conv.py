@@ -12,9 +12,10 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import copied, row_major, run_map, same_backend, together, widened
+from .apply import copied, row_major, run_map, together, widened
 from .arithmetic import add_kernel
 from .movement import reshape, zeros
+from .plans import same_backend
 from .reduction import sum_, sum_middle
 from .table import op
 from .windows import Window, both, check_planes, fold, scattered_reference, unfold, windows_reference
@@ -35,7 +36,7 @@ CASES: tuple[tuple[tuple, tuple, dict], ...] = (
 
 def _window(name: str, weight: Tensor, stride, padding, dilation) -> Window:
     steps = both(name, "stride", stride, 1), both(name, "padding", padding, 0), both(name, "dilation", dilation, 1)
-    return Window(weight.shape[2:], *steps)
+    return Window((weight.shape[2], weight.shape[3]), *steps)
 
 
 def _check(name: str, x: Tensor, channels: int, weight: Tensor, groups: int, others: tuple) -> None:
@@ -143,7 +144,7 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups: int = 
 def _forward(x: Tensor, weight: Tensor, bias: Tensor | None, window: Window, groups: int) -> Tensor:
     from .matmul import product
 
-    places = window.places("conv2d", x.shape[2:])
+    places = window.places("conv2d", (x.shape[2], x.shape[3]))
     (n, c), (o, inner), spots = x.shape[:2], (weight.shape[0], weight.shape[1] * window.taps), places[0] * places[1]
     source, kernel = widened(x.detach()), row_major(widened(weight.detach()), (groups, o // groups, inner))
     shift = None if bias is None else row_major(widened(bias.detach()), (o, 1))
@@ -233,7 +234,7 @@ def conv2d_input_grad(dout, weight, size, stride=1, padding=0, dilation=1, group
 def _by_input(dout: Tensor, weight: Tensor, size: tuple[int, int], window: Window, groups: int) -> Tensor:
     from .matmul import product
 
-    (n, o), places = dout.shape[:2], dout.shape[2:]
+    n, o, *places = dout.shape
     c, spots = weight.shape[1] * groups, places[0] * places[1]
     inner = weight.shape[1] * window.taps
     source, kernel = widened(dout.detach()), row_major(widened(weight.detach()), (groups, o // groups, inner))
@@ -245,7 +246,7 @@ def _by_input(dout: Tensor, weight: Tensor, size: tuple[int, int], window: Windo
             product(kernel, part, None, True, out=row_major(target, (count, groups, inner, spots)))
         else:
             cols = product(kernel, part, None, True)
-            fold(row_major(cols, (count * c * window.taps, *places)), window, places, target)
+            fold(row_major(cols, (count * c * window.taps, *places)), window, (places[0], places[1]), target)
     return dx if dx.dtype is dout.dtype else copied(dx, dout.dtype)
 
 
@@ -326,7 +327,9 @@ def _by_weight(x: Tensor, dout: Tensor, window: Window, groups: int) -> Tensor:
     left, right = widened(x.detach()), widened(dout.detach())
     total = None
     for first, count in _groups(n, c * window.taps * max(spots, each)):
-        cols = row_major(unfold(_part(left, first, count), window, tuple(places)), (count, groups, inner, spots))
+        cols = row_major(
+            unfold(_part(left, first, count), window, (places[0], places[1])), (count, groups, inner, spots)
+        )
         part = row_major(_part(right, first, count), (count, groups, each, spots))
         found = sum_middle(product(cols, part, None, False, True), 1, count, groups * inner * each)
         total = found if total is None else run_map(add_kernel, (total, found), into=(total,))

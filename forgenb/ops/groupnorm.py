@@ -10,11 +10,13 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
+from ..layout import count
 from ..tape import record, refuse_tracked
-from ..tensor import Tensor, count, empty
-from .apply import run_rows, same_backend, together, widened
+from ..tensor import Tensor, empty
+from .apply import run_rows, together, widened
 from .layernorm import mean_of
 from .movement import narrowed, zeros
+from .plans import same_backend
 from .reduction import sum_middle
 from .table import op
 

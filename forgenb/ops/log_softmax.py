@@ -11,8 +11,9 @@ from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp, log
 from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
+from ..layout import count
 from ..tape import record, refuse_tracked
-from ..tensor import Tensor, count, empty
+from ..tensor import Tensor, empty
 from .apply import as_tensor, run_rows, together, widened
 from .movement import narrowed
 from .table import op

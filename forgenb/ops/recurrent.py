@@ -13,8 +13,9 @@ from ..kernel.elementary import sigmoid, tanh
 from ..kernel.primitives import lanes, put
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import run_rows, same_backend, together, widened
+from .apply import run_rows, together, widened
 from .movement import narrowed, zeros
+from .plans import same_backend
 from .table import op
 
 

@@ -10,10 +10,12 @@ import numpy as np
 from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
+from ..layout import count
 from ..tape import record, refuse_tracked
-from ..tensor import Tensor, count, empty
-from .apply import run_rows, same_backend, together, widened
+from ..tensor import Tensor, empty
+from .apply import run_rows, together, widened
 from .movement import narrowed
+from .plans import same_backend
 from .reduction import sum_middle
 from .table import op
 

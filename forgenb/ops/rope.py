@@ -14,8 +14,9 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
+from ..layout import count
 from ..tape import record
-from ..tensor import Tensor, count, empty, from_array
+from ..tensor import Tensor, empty, from_array
 from .apply import as_tensor, run_rows, widened
 from .movement import narrowed
 from .table import op

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ShapeError
-from ..tensor import Tensor, count
+from ..layout import count
+from ..tensor import Tensor
 from .apply import together
 from .layernorm import layernorm
 from .movement import reshape

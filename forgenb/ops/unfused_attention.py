@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import DTypeError, ShapeError
 from ..tensor import Tensor
-from .apply import same_backend, together
+from .apply import together
 from .matmul import matmul
+from .plans import same_backend
 from .softmax import softmax, softmax_reference
 from .table import op
 
