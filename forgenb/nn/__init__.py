@@ -12,6 +12,7 @@ from .dropout import Dropout
 from .embedding import Embedding
 from .functions import (
     GELU,
+    BCEWithLogitsLoss,
     CrossEntropyLoss,
     HuberLoss,
     KLDivLoss,
@@ -35,6 +36,7 @@ __all__ = [
     "LSTM",
     "RNN",
     "AvgPool2d",
+    "BCEWithLogitsLoss",
     "BatchNorm",
     "Buffer",
     "Conv1d",

@@ -11,7 +11,7 @@ from ..ops import class_losses, losses
 from ..ops.activations import relu, sigmoid, tanh
 from ..ops.gelu import gelu
 from ..ops.log_softmax import log_softmax
-from ..ops.loss import cross_entropy
+from ..ops.loss import bce_with_logits, cross_entropy
 from ..ops.softmax import softmax
 from ..tensor import Tensor
 from .module import Module
@@ -101,6 +101,14 @@ class NLLLoss(Module):
     def forward(self, log_probs: Tensor, targets: Any) -> Tensor:
         """See `forgenb.ops.nll_loss`."""
         return class_losses.nll_loss(log_probs, targets, self.ignore_index)
+
+
+class BCEWithLogitsLoss(Module):
+    """Mean binary cross entropy of logits."""
+
+    def forward(self, logits: Tensor, targets: Any) -> Tensor:
+        """See `forgenb.ops.bce_with_logits`."""
+        return bce_with_logits(logits, targets)
 
 
 class MSELoss(Module):

@@ -34,15 +34,12 @@ _KINDS = {
     """,
     ROUNDED: "add sub mul div scale sqrt square square_grad dropout embedding",
     SUM: """
-        attention attention_grad avg_pool2d avg_pool2d_grad batchnorm batchnorm_grad batchnorm_inference
-        bce_with_logits bce_with_logits_grad conv1d conv2d conv2d_input_grad conv2d_weight_grad cross_entropy
-        cross_entropy_grad groupnorm groupnorm_grad layernorm layernorm_grad matmul mean rmsnorm rmsnorm_grad
-        softmax_grad sum sum_rows sumsq
-        attention attention_grad avg_pool2d avg_pool2d_grad batchnorm batchnorm_inference conv1d conv2d
-        conv2d_input_grad conv2d_weight_grad cross_entropy cross_entropy_grad groupnorm groupnorm_grad gru_cell
-        gru_cell_grad huber_loss kl_div kl_terms l1_loss layernorm layernorm_grad log_softmax_grad lstm_cell
-        lstm_cell_grad matmul mean mse_loss nll_loss rmsnorm rmsnorm_grad rope smoothed_cross_entropy
-        smoothed_cross_entropy_grad softmax_grad sum sum_rows sumsq trailing_layernorm unfused_attention
+        attention attention_grad avg_pool2d avg_pool2d_grad batchnorm batchnorm_inference bce_with_logits
+        bce_with_logits_grad conv1d conv2d conv2d_input_grad conv2d_weight_grad cross_entropy cross_entropy_grad
+        groupnorm groupnorm_grad gru_cell gru_cell_grad huber_loss kl_div kl_terms l1_loss layernorm layernorm_grad
+        log_softmax_grad lstm_cell lstm_cell_grad matmul mean mse_loss nll_loss rmsnorm rmsnorm_grad rope
+        smoothed_cross_entropy smoothed_cross_entropy_grad softmax_grad sum sum_rows sumsq trailing_layernorm
+        unfused_attention
     """,
 }
 
@@ -51,24 +48,24 @@ RESULTS: dict[str, Bound] = {
     "batchnorm_grad": Bound(32.0, "largest", "1500 terms of both signs in one number"),
     "gelu": Bound(32.0, reason="a cubic before the exponential, which multiplies its error by its argument"),
     "gelu_grad": Bound(24.0, "largest", "see gelu; the slope changes its sign at x = -0.75"),
+    "log_softmax": Bound(4.0, "largest", "a sum and a logarithm after the exponential"),
     "scatter_add": Bound(32.0, "largest", "200 terms, one after another"),
     "scatter_add_": Bound(32.0, "largest", "200 terms, one after another"),
-    "log_softmax": Bound(4.0, "largest", "a sum and a logarithm after the exponential"),
     "sigmoid": Bound(4.0, reason="an addition and a division after the exponential"),
     "softmax": Bound(4.0, reason="a sum and a division after the exponential"),
 }
 
 GRADIENTS: dict[str, Bound] = {
-    "gelu": Bound(8.0, "largest", "see gelu_grad"),
     "batchnorm": Bound(32.0, "largest", "1500 terms of both signs in one number"),
     "batchnorm_inference": Bound(32.0, "largest", "1500 terms of both signs in one number"),
+    "gelu": Bound(8.0, "largest", "see gelu_grad"),
     "gru_cell": Bound(16.0, "largest", "1 - n^2 and 1 - r of numbers that are rounded already"),
     "lstm_cell": Bound(16.0, "largest", "1 - g^2 and 1 - i of numbers that are rounded already"),
     "rmsnorm": Bound(8.0, "largest", "g - xhat mean(g xhat), of which little may be left"),
     "sigmoid": Bound(16.0, "largest", "1 - out from an out that is rounded already"),
     "softmax": Bound(8.0, "largest", "dout - sum(out dout) from an out that is rounded already"),
-    "unfused_attention": Bound(16.0, "largest", "see softmax"),
     "tanh": Bound(8.0, "largest", "1 - out^2 from an out that is rounded already"),
+    "unfused_attention": Bound(16.0, "largest", "see softmax"),
 }
 
 BACKENDS: dict[tuple[str, str], Bound] = {}

@@ -73,8 +73,10 @@ def test_activations_are_the_ops(layer, op):
     assert layer(x).numpy().tobytes() == getattr(fnb.ops, op)(x).numpy().tobytes()
 
 
-def test_the_plain_cross_entropy_takes_the_short_way():
+def test_plain_losses_are_the_ops():
     x, targets = x64(3, 4), [0, 1, 3]
+    chances = fnb.tensor(np.full((3, 4), 0.25))
+    assert nn.BCEWithLogitsLoss()(x, chances).item() == fnb.ops.bce_with_logits(x, chances).item()
     assert nn.CrossEntropyLoss()(x, targets).item() == fnb.ops.cross_entropy(x, targets).item()
 
 
