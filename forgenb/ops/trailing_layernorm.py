@@ -32,7 +32,9 @@ def trailing_layernorm_reference(x, gamma, beta, eps=1e-5):
 def trailing_layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
     r"""Layer normalisation over as many trailing axes as gamma has.
 
-    Mean and variance are taken over all elements of these axes; otherwise, and backward, as `layernorm`.
+    Mean and variance are taken over all elements of these axes; otherwise as `layernorm`.
+
+    Backward: that of `layernorm`. Saves x and gamma.
 
     Parameters
     ----------
