@@ -10,23 +10,34 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ..backend import get_backend
-from ..errors import ArgumentError, CheckpointError, ShapeError
+from ..errors import CheckpointError, ShapeError
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel
 from ..tape import no_grad
 from ..tensor import Parameter, Tensor, from_array
 
 
+class Buffer(Tensor):
+    """What a module keeps and no optimiser updates, such as running statistics: part of its state, never tracked."""
+
+    __slots__ = ()
+
+    def __init__(self, data: Tensor):
+        source = data.copy().detach()
+        super().__init__(source.memory, source.offset, source.layout)
+        self.name = data.name
+
+
 class Module:
     """Base of everything that has parameters.
 
-    Parameters and modules that are assigned to attributes are found in the order of assignment. A parameter
+    Parameters, buffers and modules that are assigned to attributes are found in the order of assignment. One
     that stands in two places is listed once, under its first name. Calling a module calls `forward`.
 
     Attributes
     ----------
     training : bool
-        What `train` and `eval` set; dropout asks it.
+        What `train` and `eval` set; dropout and batch normalisation ask it.
 
     Examples
     --------
@@ -50,25 +61,32 @@ class Module:
         """Run `forward`."""
         return self.forward(*args, **keywords)
 
-    def _children(self) -> Iterator[tuple[str, Parameter | Module]]:
+    def _children(self) -> Iterator[tuple[str, Parameter | Buffer | Module]]:
         for name, value in vars(self).items():
-            if isinstance(value, (Parameter, Module)):
+            if isinstance(value, (Parameter, Buffer, Module)):
                 yield name, value
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """(dotted name, parameter) of this module and those inside, each once, in canonical order."""
-        seen: set[int] = set()
-        for name, parameter in self._walk(""):
-            if id(parameter) not in seen:
-                seen.add(id(parameter))
-                yield name, parameter
+        return ((name, t) for name, t in self._named_state() if isinstance(t, Parameter))
 
-    def _walk(self, prefix: str) -> Iterator[tuple[str, Parameter]]:
+    def named_buffers(self) -> Iterator[tuple[str, Buffer]]:
+        """(dotted name, buffer) of this module and those inside, each once, in canonical order."""
+        return ((name, t) for name, t in self._named_state() if isinstance(t, Buffer))
+
+    def _named_state(self) -> Iterator[tuple[str, Parameter | Buffer]]:
+        seen: set[int] = set()
+        for name, t in self._walk(""):
+            if id(t) not in seen:
+                seen.add(id(t))
+                yield name, t
+
+    def _walk(self, prefix: str) -> Iterator[tuple[str, Parameter | Buffer]]:
         for name, child in self._children():
-            if isinstance(child, Parameter):
-                yield prefix + name, child
-            else:
+            if isinstance(child, Module):
                 yield from child._walk(f"{prefix}{name}.")
+            else:
+                yield prefix + name, child
 
     def parameters(self) -> list[Parameter]:
         """The parameters in canonical order."""
@@ -91,8 +109,21 @@ class Module:
         """Stop training behaviour, such as dropout; returns the module."""
         return self.train(False)
 
+    def freeze(self) -> Module:
+        """Let no parameter require a gradient, so that no optimiser changes it; returns the module."""
+        return self._require_gradients(False)
+
+    def unfreeze(self) -> Module:
+        """Let every parameter require a gradient again; returns the module."""
+        return self._require_gradients(True)
+
+    def _require_gradients(self, wanted: bool) -> Module:
+        for parameter in self.parameters():
+            parameter.requires_grad = wanted
+        return self
+
     def to(self, backend: str) -> Module:
-        """Move every parameter to another backend, in place; returns the module.
+        """Move every parameter and buffer to another backend, in place; returns the module.
 
         Parameters stay the objects that they are, with their names, order and gradients, so an optimiser that
         holds them goes on holding them. Its own state, such as Adam's moments, is made at its first step
@@ -104,8 +135,8 @@ class Module:
             If there is no such backend, or it cannot be used; nothing was moved then.
         """
         get_backend(backend)
-        for parameter in self.parameters():
-            move(parameter, backend)
+        for _, t in self._named_state():
+            move(t, backend)
         return self
 
     def zero_grad(self) -> None:
@@ -115,11 +146,11 @@ class Module:
                 parameter.grad = None
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """A copy of every parameter by name."""
-        return {name: parameter.numpy().copy() for name, parameter in self.named_parameters()}
+        """A copy of every parameter and buffer by name."""
+        return {name: t.numpy().copy() for name, t in self._named_state()}
 
     def load_state_dict(self, state: Mapping[str, np.ndarray]) -> None:
-        """Write `state` into the parameters, in place: all of it, or nothing.
+        """Write `state` into the parameters and buffers, in place: all of it, or nothing.
 
         Raises
         ------
@@ -128,45 +159,10 @@ class Module:
         ShapeError
             If only shapes differ.
         """
-        owned = dict(self.named_parameters())
-        check_state({name: (p.shape, p.dtype) for name, p in owned.items()}, state)
-        for name, parameter in owned.items():
-            overwrite(parameter, state[name])
-
-
-class ModuleList(Module):
-    """Modules in a row, named by their position."""
-
-    def __init__(self, modules=()):
-        self._items: list[Module] = list(modules)
-        for item in self._items:
-            if not isinstance(item, Module):
-                raise ArgumentError(f"{type(self).__name__} holds modules, got {type(item).__name__}")
-
-    def _children(self) -> Iterator[tuple[str, Parameter | Module]]:
-        yield from ((str(i), module) for i, module in enumerate(self._items))
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[Module]:
-        return iter(self._items)
-
-    def __getitem__(self, index: int) -> Module:
-        return self._items[index]
-
-
-class Sequential(ModuleList):
-    """Modules that are called one after the other: ``Sequential(a, b)(x)`` is ``b(a(x))``."""
-
-    def __init__(self, *modules: Module):
-        super().__init__(modules)
-
-    def forward(self, x):
-        """Pass `x` through all of them."""
-        for module in self:
-            x = module(x)
-        return x
+        owned = dict(self._named_state())
+        check_state({name: (t.shape, t.dtype) for name, t in owned.items()}, state)
+        for name, t in owned.items():
+            overwrite(t, state[name])
 
 
 def check_state(wanted: Mapping[str, tuple], state: Mapping[str, np.ndarray]) -> None:
@@ -185,8 +181,8 @@ def check_state(wanted: Mapping[str, tuple], state: Mapping[str, np.ndarray]) ->
         raise kind(f"the state does not fit: {'; '.join(names + shapes)}. Nothing was loaded.")
 
 
-def move(parameter: Parameter, backend: str) -> None:
-    """Give a parameter, and its gradient, memory on `backend`; a graph that it is in cannot be swept any more."""
+def move(parameter: Parameter | Buffer, backend: str) -> None:
+    """Give a parameter, with its gradient, or a buffer, memory on `backend`; no graph with it can be swept then."""
     with no_grad():
         made = parameter.to(backend)
         grad = parameter.grad

@@ -68,8 +68,8 @@ def _known(ids, size: int, backend) -> bool:
     return state == [ids.memory.version, ids.offset, ids.shape, ids.strides] and bound <= size
 
 
-def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
-    """`ids` as a contiguous int64 tensor on `backend`, all of them in ``0 .. size - 1``.
+def checked_ids(name: str, ids, size: int, backend, what: str = "id", ignored: int | None = None) -> Tensor:
+    """`ids` as a contiguous int64 tensor on `backend`, all of them in ``0 .. size - 1``, or equal to `ignored`.
 
     Raises
     ------
@@ -85,12 +85,16 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id") -> Tensor:
         _check_place(name, ids, backend, what)
     if _known(ids, size, backend):
         return ids.detach()
-    if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what), size):
+    if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what, ignored), size):
         array = _host(ids)
         found = _whole(name, array, what)
-        if not inside(found, size):
-            wrong = array[(found < 0) | (found >= size)].flat[0]
+        seen = found if ignored is None else np.where(found == ignored, 0, found)
+        if not inside(seen, size):
+            wrong = array[(seen < 0) | (seen >= size)].flat[0]
             raise IndexRangeError(f"{name} got {what} {wrong}: it must be in 0 .. {size - 1}")
+    if ignored is not None and recorder is None:
+        kept = isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous
+        return ids.detach() if kept else from_array(found, backend)
     if isinstance(ids, Tensor) and ids.dtype is INT64 and ids.contiguous:
         return _remember(ids.detach(), size)
     if recorder is None:

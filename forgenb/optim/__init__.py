@@ -4,22 +4,28 @@ A training loop does not belong here.
 """
 
 from .adam import Adam, AdamW
-from .clip import clip_grad_norm, global_norm
+from .clip import clip_grad_norm, clip_grad_value, global_norm
+from .groups import Group
 from .optimizer import Optimizer
 from .rmsprop import RMSprop
-from .schedules import constant, linear, step_decay, warmup_cosine
+from .schedules import constant, cosine, linear, step_decay, warmup, warmup_cosine, warmup_stable_decay
 from .sgd import SGD
 
 __all__ = [
     "SGD",
     "Adam",
     "AdamW",
+    "Group",
     "Optimizer",
     "RMSprop",
     "clip_grad_norm",
+    "clip_grad_value",
     "constant",
+    "cosine",
     "global_norm",
     "linear",
     "step_decay",
+    "warmup",
     "warmup_cosine",
+    "warmup_stable_decay",
 ]

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from ..kernel import map_kernel
 from ..kernel.primitives import select, sqrt
 from ..ops.apply import run_map
-from ..routine import late
 from .optimizer import Optimizer, checked
 
 
@@ -68,13 +67,12 @@ class Adam(Optimizer):
         self.eps = checked("eps", eps)
         self.weight_decay = checked("weight_decay", weight_decay)
 
-    def numbers(self, count, decays):
+    def numbers(self, count, lr, decay):
         """See `Optimizer.numbers`."""
-        return self._numbers(count, self.weight_decay if decays else 0.0, 0.0)
+        return self._numbers(count, lr, decay, 0.0)
 
-    def _numbers(self, count, l2, decay):
+    def _numbers(self, count, lr, l2, decay):
         beta1, beta2 = self.betas
-        lr = late(lambda: self.lr, self.lr)
         rate, root = lr / (1 - beta1**count), (1 - beta2**count) ** -0.5
         return rate, beta1, 1 - beta1, beta2, 1 - beta2, root, self.eps, l2, lr * decay
 
@@ -108,6 +106,6 @@ class AdamW(Adam):
     ):
         super().__init__(params, lr, betas, eps, weight_decay)
 
-    def numbers(self, count, decays):
+    def numbers(self, count, lr, decay):
         """See `Optimizer.numbers`."""
-        return self._numbers(count, 0.0, self.weight_decay if decays else 0.0)
+        return self._numbers(count, lr, 0.0, decay)

@@ -1,4 +1,4 @@
-"""The norm of all gradients together, and clipping by it.
+"""The norm of all gradients together, and clipping by it or by the size of each number.
 
 Imports tensors and ops; it works on any gradients and knows no optimiser.
 """
@@ -14,6 +14,7 @@ from ..dtypes import compute_dtype
 from ..errors import ArgumentError
 from ..kernel import map_kernel
 from ..kernel.primitives import infinity, select, sqrt
+from ..ops.activations import clip_kernel as clip_value_kernel
 from ..ops.apply import copied, row_major, run_map, widened
 from ..ops.arithmetic import add_kernel, mul_kernel
 from ..ops.reduction import BLOCK, sum_middle
@@ -90,3 +91,19 @@ def clip_grad_norm(params: Iterable[Tensor], max_norm: float) -> float:
             run_map(mul_kernel, (grad, copied(factor, grad.dtype)), into=(grad,))
             grad.changed()
     return value
+
+
+def clip_grad_value(params: Iterable[Tensor], limit: float) -> None:
+    """Bring every number of the gradients of `params` into ``[-limit, limit]``, in place; NaN stays NaN.
+
+    Raises
+    ------
+    ArgumentError
+        If `limit` is not above 0.
+    """
+    if not limit > 0:
+        raise ArgumentError(f"clipping needs a limit above 0, got {limit!r}")
+    for p in params:
+        if p.grad is not None:
+            run_map(clip_value_kernel, (p.grad,), (-limit, limit), into=(p.grad,))
+            p.grad.changed()

@@ -18,6 +18,8 @@ from ..ops.apply import copied
 from ..routine import after_each_run, late, on_each_run, outside_recording
 from ..tensor import Parameter, Tensor, from_array, full_like
 from .clip import clipping
+from .groups import Group, flattened
+from .groups import checked as checked
 
 
 class Optimizer:
@@ -25,7 +27,7 @@ class Optimizer:
 
     Parameters
     ----------
-    params : iterable of Parameter or (name, Parameter)
+    params : iterable of Parameter, (name, Parameter) or Group
         As ``model.parameters()`` or ``model.named_parameters()`` gives them. Without names, a parameter's
         own or its position names its state.
     lr : float
@@ -33,6 +35,8 @@ class Optimizer:
 
     Attributes
     ----------
+    groups : list of Group
+        Those that were given, and one for all that stood in none.
     steps : int
         How many steps were taken.
 
@@ -44,6 +48,7 @@ class Optimizer:
     """
 
     slots: tuple[str, ...] = ()
+    weight_decay = 0.0
 
     def __init__(self, params: Iterable, lr: float):
         self.lr = checked("lr", lr)
@@ -52,7 +57,8 @@ class Optimizer:
         self._counts: dict[str, int] = {}
         self._state: dict[str, tuple[Tensor, ...]] = {}
         known: set[int] = set()
-        for position, item in enumerate(params):
+        self._group: dict[str, Group] = {}
+        for position, (group, item) in enumerate(flattened(params)):
             name, parameter = item if isinstance(item, tuple) else (None, item)
             if not isinstance(parameter, Parameter):
                 raise ArgumentError(f"an optimiser updates fnb.Parameter objects, got {type(parameter).__name__}")
@@ -60,9 +66,10 @@ class Optimizer:
             if name in self.params or id(parameter) in known:
                 raise ArgumentError(f"the optimiser got parameter {name!r} twice: each needs one name and one place")
             known.add(id(parameter))
-            self.params[name] = parameter
+            self.params[name], self._group[name] = parameter, group
         if not self.params:
             raise ArgumentError("the optimiser got no parameters")
+        self.groups = list(dict.fromkeys(self._group.values()))
 
     def step(self, clip_norm: float | None = None) -> float | None:
         """Update every parameter that has a gradient, in place.
@@ -94,9 +101,11 @@ class Optimizer:
             dtype = compute_dtype(p.dtype)
             if dtype not in factors:
                 factors[dtype] = copied(factor, dtype)
-            key = (self._counts.get(name, 0), p.decay)
+            group = self._group[name]
+            key = (self._counts.get(name, 0), p.decay, group)
             if key not in numbers:
-                numbers[key] = self.numbers(late(functools.partial(self._counts.__getitem__, name)), p.decay)
+                count = late(functools.partial(self._counts.__getitem__, name))
+                numbers[key] = self.numbers(count, self._rate(group), self._decay(group) if p.decay else 0.0)
             self.update(p, grad, self._state[name], factors[dtype], numbers[key])
             p.changed()
         if norm is None:
@@ -122,8 +131,17 @@ class Optimizer:
             self._advance(names, -1)
         return value
 
-    def numbers(self, count, decays: bool) -> tuple:
-        """The host numbers of `update`; `count` is 1 at a parameter's first step, `decays` its `decay`."""
+    def _rate(self, group: Group):
+        def now():
+            return self.lr if group.lr is None else group.lr
+
+        return late(now, now())
+
+    def _decay(self, group: Group) -> float:
+        return self.weight_decay if group.weight_decay is None else group.weight_decay
+
+    def numbers(self, count, lr, decay: float) -> tuple:
+        """The host numbers of `update`; `count` is 1 at a parameter's first step, `decay` 0 where none applies."""
         raise NotImplementedError(f"{type(self).__name__} defines no numbers")
 
     def update(self, p: Parameter, grad: Tensor, state: tuple[Tensor, ...], factor: Tensor, numbers: tuple) -> None:
@@ -177,12 +195,3 @@ class Optimizer:
 def zeros_like(p: Tensor) -> Tensor:
     """State of `p`'s shape, float32 where `p` is float16."""
     return from_array(np.zeros(p.shape, compute_dtype(p.dtype)), p.backend)
-
-
-def checked(name: str, value: float, high: float = math.inf) -> float:
-    """`value` where ``0 <= value < high``, else an ArgumentError."""
-    if not 0 <= value < high:
-        raise ArgumentError(
-            f"{name} must be at least 0" + (f" and below {high}" if high < math.inf else "") + f", got {value!r}"
-        )
-    return value

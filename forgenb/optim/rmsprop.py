@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from ..kernel import map_kernel
 from ..kernel.primitives import select, sqrt
 from ..ops.apply import run_map
-from ..routine import late
 from .optimizer import Optimizer, checked
 
 
@@ -58,10 +57,9 @@ class RMSprop(Optimizer):
         self.eps = checked("eps", eps)
         self.weight_decay = checked("weight_decay", weight_decay)
 
-    def numbers(self, count, decays):
+    def numbers(self, count, lr, decay):
         """See `Optimizer.numbers`."""
-        l2 = self.weight_decay if decays else 0.0
-        return late(lambda: self.lr, self.lr), self.alpha, 1 - self.alpha, self.eps, l2
+        return lr, self.alpha, 1 - self.alpha, self.eps, decay
 
     def update(self, p, grad, state, factor, numbers):
         """See `Optimizer.update`."""

@@ -34,6 +34,44 @@ def step_decay(step: int, every: int, lr: float, factor: float = 0.1) -> float:
     return lr * factor ** (step // every)
 
 
+def warmup(step: int, rise: int, lr: float) -> float:
+    """Rise in a line to `lr` in `rise` steps, the first of which is not 0, and stay there."""
+    _check(step, 1, rise)
+    return lr * (step + 1) / rise if step < rise else lr
+
+
+def cosine(step: int, steps: int, lr: float, min_lr: float = 0.0) -> float:
+    """Fall along half a cosine from `lr` at step 0 towards `min_lr`, where it stays from step `steps` on."""
+    return warmup_cosine(step, steps, 0, lr, min_lr)
+
+
+def warmup_stable_decay(step: int, steps: int, rise: int, fall: int, lr: float, min_lr: float = 0.0) -> float:
+    r"""Rise in a line to `lr` in `rise` steps, stay, and fall in a line to `min_lr` in the last `fall` of `steps`.
+
+    .. math::
+        \eta_s = \eta\,\frac{s + 1}{r} \quad (s < r), \qquad
+        \eta_s = \eta - (\eta - \eta_{min}) \max\Bigl(0, \frac{s - (T - f)}{f}\Bigr)
+
+    with the peak :math:`\eta`, r and f for `rise` and `fall`, and T = `steps`. From step T on it stays at `min_lr`.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is negative, or the rise and the fall are longer than all steps.
+
+    References
+    ----------
+    Hu et al., "MiniCPM: unveiling the potential of small language models", 2024.
+    """
+    _check(step, steps, rise)
+    if fall < 0 or rise + fall > steps:
+        raise ArgumentError(f"a rise of {rise} and a fall of {fall} steps must fit into {steps} steps")
+    if step < rise:
+        return warmup(step, rise, lr)
+    done = min(max((step - (steps - fall)) / max(fall, 1), 0.0), 1.0)
+    return lr + (min_lr - lr) * (done if fall else float(step >= steps))
+
+
 def warmup_cosine(step: int, steps: int, warmup: int, lr: float, min_lr: float = 0.0) -> float:
     r"""Rise in a line to `lr` in `warmup` steps, then fall along a cosine towards `min_lr`.
 

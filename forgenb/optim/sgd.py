@@ -11,7 +11,6 @@ from ..errors import ArgumentError
 from ..kernel import map_kernel
 from ..kernel.primitives import select
 from ..ops.apply import run_map
-from ..routine import late
 from .optimizer import Optimizer, checked
 
 
@@ -76,11 +75,9 @@ class SGD(Optimizer):
         self.nesterov = nesterov
         self.slots = ("momentum",) if momentum else ()
 
-    def numbers(self, count, decays):
+    def numbers(self, count, lr, decay):
         """See `Optimizer.numbers`."""
-        l2 = self.weight_decay if decays else 0.0
-        lr = late(lambda: self.lr, self.lr)
-        return (lr, self.momentum, l2) if self.slots else (lr, l2)
+        return (lr, self.momentum, decay) if self.slots else (lr, decay)
 
     def update(self, p, grad, state, factor, numbers):
         """See `Optimizer.update`."""

@@ -7,7 +7,7 @@ import pytest
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError
-from forgenb.optim import SGD, clip_grad_norm, global_norm
+from forgenb.optim import SGD, clip_grad_norm, clip_grad_value, global_norm
 
 
 def parameters(*grads, dtype="float64"):
@@ -85,3 +85,14 @@ def test_an_impossible_norm_is_refused(norm):
         clip_grad_norm(parameters([1.0]), norm)
     with pytest.raises(ArgumentError, match="a norm above 0"):
         SGD(parameters([1.0]), 0.1).step(clip_norm=norm)
+
+
+def test_clipping_by_value_bounds_each_number():
+    found = parameters([-3.0, 0.5, np.nan], [[2.0]])
+    unused = fnb.Parameter(fnb.tensor([1.0]))
+    clip_grad_value([*found, unused], 1.0)
+    np.testing.assert_array_equal(found[0].grad.numpy(), [-1.0, 0.5, np.nan])
+    assert found[1].grad.tolist() == [[1.0]]
+    for limit in (0.0, float("nan")):
+        with pytest.raises(ArgumentError, match="a limit above 0"):
+            clip_grad_value(found, limit)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from forgenb.errors import ArgumentError
-from forgenb.optim import constant, linear, step_decay, warmup_cosine
+from forgenb.optim import constant, cosine, linear, step_decay, warmup, warmup_cosine, warmup_stable_decay
 
 
 def test_warmup_rises_in_a_line_and_the_cosine_falls_to_the_end():
@@ -31,6 +31,21 @@ def test_the_simple_schedules():
     assert [step_decay(step, 2, 1.0, 0.5) for step in (0, 1, 2, 3, 4)] == [1.0, 1.0, 0.5, 0.5, 0.25]
 
 
+def test_warmup_alone_and_cosine_alone():
+    assert [warmup(step, 4, 1.0) for step in (0, 1, 3, 4, 9)] == [0.25, 0.5, 1.0, 1.0, 1.0]
+    assert warmup(0, 0, 1.0) == 1.0
+    assert [cosine(step, 2, 1.0, 0.5) for step in (0, 1, 2, 3)] == pytest.approx([1.0, 0.75, 0.5, 0.5])
+
+
+def test_warmup_stable_decay_rises_stays_and_falls():
+    rates = [warmup_stable_decay(step, 10, 2, 4, 1.0, 0.2) for step in range(12)]
+    assert rates == pytest.approx([0.5, 1, 1, 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2, 0.2])
+    assert [warmup_stable_decay(step, 2, 0, 0, 1.0, 0.5) for step in (0, 1, 2)] == [1.0, 1.0, 0.5]
+    for rise, fall in ((6, 5), (0, -1)):
+        with pytest.raises(ArgumentError, match="must fit into 10 steps"):
+            warmup_stable_decay(0, 10, rise, fall, 1.0)
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -39,6 +54,8 @@ def test_the_simple_schedules():
         lambda: linear(1, 0, 1.0),
         lambda: step_decay(1, 0, 1.0),
         lambda: constant(-1, 1.0),
+        lambda: warmup(-1, 2, 1.0),
+        lambda: cosine(1, 0, 1.0),
     ],
 )
 def test_impossible_steps_are_refused(call):

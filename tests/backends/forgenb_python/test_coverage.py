@@ -1,6 +1,7 @@
 """Every line of every kernel body and helper runs on the python backend."""
 
 import numpy as np
+import pytest
 from support.kernels import all_kernels
 from support.lines import Lines, functions_of
 
@@ -60,6 +61,17 @@ def run_optimisers():
         assert abs(p.numpy()[0]) < 1
 
 
+def run_statistics_and_slopes():
+    """Running statistics, and a pool's second derivative."""
+    x, ones = fnb.tensor(np.arange(6.0).reshape(3, 2)), fnb.tensor(np.ones(2))
+    running = fnb.tensor(np.zeros(2)), fnb.tensor(np.ones(2))
+    fnb.ops.batchnorm(x, ones, ones, running=running)
+    assert running[0].tolist() == pytest.approx([0.2, 0.3])
+    plane = fnb.tensor(np.arange(4.0).reshape(1, 1, 2, 2))
+    slope = fnb.grad(lambda t: (fnb.grad(lambda u: (fnb.ops.max_pool2d(u, 2) ** 2).sum())(t) * t).sum())(plane)
+    assert slope.numpy().ravel().tolist() == [0.0, 0.0, 0.0, 12.0]
+
+
 def run_product_into():
     a, out = fnb.tensor([[2.0]]), fnb.tensor([[5.0]])
     places, steps = (a.address, a.address, out.address, 0), ((1, 1, 1), (0,) * 6)
@@ -85,6 +97,7 @@ def test_every_line_of_every_body_runs():
         run_integers()
         run_far_angles()
         run_optimisers()
+        run_statistics_and_slopes()
         run_product_into()
         run_numbers()
     missing = sorted(f"{file}:{line} in {name}" for (file, line), name in lines.missing.items())

@@ -1,0 +1,111 @@
+"""The logarithm of softmax over the last axis, from the logits themselves, so that it neither saturates nor cancels.
+
+Imports what every family of ops does (see `forgenb.ops`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DTypeError, ShapeError
+from ..kernel import row_kernel
+from ..kernel.elementary import exp, log
+from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
+from ..layout import count
+from ..tape import record, refuse_tracked
+from ..tensor import Tensor, empty
+from .apply import as_tensor, run_rows, together, widened
+from .movement import narrowed
+from .table import op
+
+
+@row_kernel("x[rows,n] -> out[rows,n]")
+def log_softmax_kernel(row, x, out):
+    """One row: its distance from log sum exp."""
+    m = x[row, 0]
+    for j in lanes(x.shape[1]):
+        m = maxnum(m, x[row, j])
+    m = lane_max(m)
+    s = real(0)
+    for j in lanes(x.shape[1]):
+        s = accumulate(s, exp(x[row, j] - m))
+    total = log(lane_sum(s))
+    for j in lanes(x.shape[1]):
+        put(out, (row, j), (x[row, j] - m) - total)
+
+
+@row_kernel("y[rows,n] dout[rows,n] -> dx[rows,n]")
+def log_softmax_grad_kernel(row, y, dout, dx):
+    """Dx = dout - exp(y) sum(dout)."""
+    s = real(0)
+    for j in lanes(y.shape[1]):
+        s = accumulate(s, dout[row, j])
+    s = lane_sum(s)
+    for j in lanes(y.shape[1]):
+        put(dx, (row, j), dout[row, j] - exp(y[row, j]) * s)
+
+
+def _samples(rng: np.random.Generator):
+    for shape in ((1,), (7,), (3, 5), (2, 3, 4), (0, 4), (2, 70)):
+        yield (rng.uniform(-2, 2, shape),), {}
+
+
+def log_softmax_reference(x):
+    """Log-softmax by NumPy."""
+    moved = x - x.max(-1, keepdims=True, initial=-np.inf)
+    return moved - np.log(np.exp(moved).sum(-1, keepdims=True))
+
+
+def _check(name: str, x: Tensor) -> None:
+    if x.ndim == 0 or x.shape[-1] == 0:
+        raise ShapeError(f"{name} got shape {x.shape}: it needs a last axis with at least one element")
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
+
+
+@op(_samples, log_softmax_reference)
+def log_softmax(x) -> Tensor:
+    r"""Logarithm of softmax over the last axis, :math:`out_j = x_j - \log\sum_k e^{x_k}`.
+
+    Backward: :math:`dx = dout - e^{out} \sum_k dout_k`. Saves the output.
+
+    Raises
+    ------
+    ShapeError
+        If there is no last axis or it is empty.
+    DTypeError
+        If x is not a float.
+    """
+    x = as_tensor(x)
+    _check("log_softmax", x)
+    source = widened(x.detach())
+    out = empty(x.shape, source.dtype, x.backend)
+    run_rows(log_softmax_kernel, (count(x.shape[:-1]), x.shape[-1]), (source, out))
+
+    def backward(dout, out):
+        return (log_softmax_grad(out, dout),)
+
+    return record(narrowed(out, x.dtype), (x,), backward, save_output=True)
+
+
+def _grad_samples(rng: np.random.Generator):
+    for (x,), _ in _samples(rng):
+        yield (log_softmax_reference(x), rng.uniform(-2, 2, x.shape)), {}
+
+
+@op(_grad_samples, lambda y, dout: dout - np.exp(y) * dout.sum(-1, keepdims=True), ())
+def log_softmax_grad(y, dout) -> Tensor:
+    r"""Gradient of `log_softmax` from its output y: :math:`dx = dout - e^y \sum_k dout_k`.
+
+    Raises
+    ------
+    TapeError
+        If an operand is tracked: it has no derivative of its own.
+    """
+    y, dout = together(y, dout)
+    refuse_tracked("log_softmax_grad", (y, dout))
+    _check("log_softmax_grad", y)
+    y, dout, dtype = widened(y), widened(dout), y.dtype
+    dx = empty(y.shape, y.dtype, y.backend)
+    run_rows(log_softmax_grad_kernel, (count(y.shape[:-1]), y.shape[-1]), (y, dout, dx))
+    return narrowed(dx, dtype)
