@@ -372,6 +372,7 @@ def conv1d(x, weight, bias=None, stride: int = 1, padding: int = 0, dilation: in
         As `conv2d`.
     """
     x, weight, *rest = together(x, weight, *(() if bias is None else (bias,)))
+    bias = rest[0] if rest else None
     if x.ndim != 3 or weight.ndim != 3:
         raise ShapeError(
             f"conv1d got shapes {x.shape} and {weight.shape}: it needs [samples, channels, length] and "
@@ -379,5 +380,5 @@ def conv1d(x, weight, bias=None, stride: int = 1, padding: int = 0, dilation: in
         )
     planes = reshape(x, (*x.shape[:2], 1, x.shape[2]))
     taps = reshape(weight, (*weight.shape[:2], 1, weight.shape[2]))
-    out = conv2d(planes, taps, *(rest or [None]), (1, stride), (0, padding), (1, dilation), groups)
+    out = conv2d(planes, taps, bias, (1, stride), (0, padding), (1, dilation), groups)
     return reshape(out, (*out.shape[:2], out.shape[3]))
