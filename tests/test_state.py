@@ -8,7 +8,8 @@ from support.state import cpu, differences, restore, snapshot
 
 import forgenb as fnb
 from forgenb import random, tape
-from forgenb.backend import registry
+from forgenb.backend import progress, registry, seam
+from forgenb.backend.metering import PeakMemory
 
 CHANGES = {
     "default backend": lambda: registry._CHOSEN.set("other"),
@@ -18,6 +19,8 @@ CHANGES = {
     "tapes": lambda: tape._LISTENERS.set((object(),)),
     "NumPy's random state": lambda: np.random.random(3),
     "NumPy's error handling": lambda: np.seterr(all="raise"),
+    "meters of memory": lambda: seam.METERS.append(PeakMemory()),
+    "line that says what is compiled": lambda: setattr(progress.STATE, "shown", not progress.STATE.shown),
     "threads of the cpu backend": lambda: setattr(cpu(), "threads", cpu().threads + 1),
 }
 
