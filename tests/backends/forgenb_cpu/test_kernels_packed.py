@@ -14,7 +14,14 @@ NOT_ARITHMETIC = {
     "pow_whole_kernel",  # never bound to floats; its loop runs as long as the exponent is
     "first_index_kernel",  # a search that stops where it finds
 }
-KERNELS = {name: kernel for name, kernel in all_kernels().items() if name not in NOT_ARITHMETIC}
+IN_ORDER = {
+    "combine_kernel",  # the few blocks of one channel, in their order
+    "cumsum_carry_row_kernel",  # each sum needs the one before it
+    "cumsum_row_kernel",
+}
+WINDOWS = {"avg_pool_grad_kernel", "avg_pool_kernel", "max_pool_grad_kernel", "max_pool_kernel"}
+"""A few neighbours each, with borders to look at: their loops are short and jump."""
+KERNELS = {name: kernel for name, kernel in all_kernels().items() if name not in NOT_ARITHMETIC | IN_ORDER | WINDOWS}
 
 
 FAST_MATH = re.compile(r"\bf(?:add|sub|mul|div|cmp|neg)\b[^\n]*?\b(?:nnan|ninf|nsz|arcp|contract|afn|fast)\b")
