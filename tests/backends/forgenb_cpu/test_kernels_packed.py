@@ -18,6 +18,7 @@ IN_ORDER = {
     "combine_kernel",  # the few blocks of one channel, in their order
     "cumsum_carry_row_kernel",  # each sum needs the one before it
     "cumsum_row_kernel",
+    "scatter_along_kernel",  # what is added goes where the ids say
 }
 WINDOWS = {"avg_pool_grad_kernel", "avg_pool_kernel", "max_pool_grad_kernel", "max_pool_kernel"}
 """A few neighbours each, with borders to look at: their loops are short and jump."""
