@@ -1,7 +1,7 @@
 """Arithmetic of the primitives on the CPU: LLVM instructions that its loop vectoriser packs.
 
 `forgenb.kernel.primitives` says what each name means; functions here carry no docstring where that one says it all.
-The only fast-math flags are `reassoc`, on the one addition of `accumulate`, and `nnan nsz` on `maxnum` and `minnum`.
+The only fast-math flag is `reassoc`, on the one addition of `accumulate`.
 
 Imports NumPy, llvmlite and Numba. A word whose result has the kernel's dtype whatever it is given goes to
 `conversions`.
@@ -124,24 +124,14 @@ def put_adding(typing, array, index, value):
     return written(typing, array, index, value, adding=True)
 
 
-def of_numbers(name):
-    """The LLVM intrinsic of that name, told that there is no NaN, so that a reduction ends in a few shuffles."""
-
-    def call(builder, m, v):
-        function = builder.module.declare_intrinsic(name, [m.type], ir.FunctionType(m.type, [m.type] * 2))
-        return builder.call(function, (m, v), fastmath=("nnan", "nsz"))
-
-    return call
-
-
 @intrinsic
 def maxnum(typing, m, v):
-    return elementwise(of_numbers("llvm.maxnum"), m, v)
+    return elementwise(llvm("llvm.maxnum"), m, v)
 
 
 @intrinsic
 def minnum(typing, m, v):
-    return elementwise(of_numbers("llvm.minnum"), m, v)
+    return elementwise(llvm("llvm.minnum"), m, v)
 
 
 # arithmetic

@@ -148,7 +148,12 @@ class Pool:
         while not self._closed:
             seen = self._work(self._job, seen, SPINS + YIELDS)
             self._sleeping.append(awake)
-            awake.acquire()
+            if self._state[SLOT["TAKEN"] * SPACING]:  # a program began while this thread was on its way here
+                awake.acquire(blocking=False)
+                with contextlib.suppress(ValueError):
+                    self._sleeping.remove(awake)
+            else:
+                awake.acquire()
 
     @property
     def _closed(self) -> bool:

@@ -55,14 +55,14 @@ def lane_barrier():
 
 @primitive
 def maxnum(a, b):
-    """The larger of two numbers, of two zeros either; not defined for a NaN, so what follows must give NaN for it."""
-    return select(a > b, a, b)
+    """The larger of a and b: a NaN loses; of two zeros either."""
+    return select((a > b) | (b != b), a, b)
 
 
 @primitive
 def minnum(a, b):
-    """The smaller of two numbers, of two zeros either; not defined for a NaN, so what follows must give NaN for it."""
-    return select(a < b, a, b)
+    """The smaller of a and b: a NaN loses; of two zeros either."""
+    return select((a < b) | (b != b), a, b)
 
 
 @primitive

@@ -34,22 +34,24 @@ def near_turns_float64(x):
     return j, fma(j, 1.4973849048591698e-33, fma(j, -6.123233995736766e-17, fma(j, -1.5707963267948966, x)))
 
 
-def turns_float32(x):
-    """(j, r) for finite x; for others those of 0."""
-    a = absolute(x)
-    near, far = a <= 1048576.0, (a > 1048576.0) & (a < infinity())
-    near_j, near_r = near_turns_float32(select(near, x, 0.0))
-    far_j, far_r = far_turns_float32(select(far, x, 0.0))
-    return select(far, far_j, near_j), select(far, far_r, near_r)
+def is_near_float32(a):
+    """Whether `near_turns` does for angles of this size."""
+    return a <= 1048576.0
 
 
-def turns_float64(x):
-    """(j, r) for finite x; for others those of 0."""
-    a = absolute(x)
-    near, far = a <= 1099511627776.0, (a > 1099511627776.0) & (a < infinity())
-    near_j, near_r = near_turns_float64(select(near, x, 0.0))
-    far_j, far_r = far_turns_float64(select(far, x, 0.0))
-    return select(far, far_j, near_j), select(far, far_r, near_r)
+def is_near_float64(a):
+    """Whether `near_turns` does for angles of this size."""
+    return a <= 1099511627776.0
+
+
+def is_own_sine_float32(a):
+    """Whether angles of this size are their own sine and tangent."""
+    return a < 1e-5
+
+
+def is_own_sine_float64(a):
+    """Whether angles of this size are their own sine and tangent."""
+    return a < 1e-9
 
 
 def sine_cosine_float32(r):
@@ -80,6 +82,23 @@ def sine_cosine_float64(r):
     return sine, fma(z, fma(z, p, -0.5), 1.0)
 
 
+is_near = ByDtype("is_near", {"float32": is_near_float32, "float64": is_near_float64})
+is_own_sine = ByDtype("is_own_sine", {"float32": is_own_sine_float32, "float64": is_own_sine_float64})
+near_turns = ByDtype("near_turns", {"float32": near_turns_float32, "float64": near_turns_float64})
+far_turns = ByDtype("far_turns", {"float32": far_turns_float32, "float64": far_turns_float64})
+sine_cosine = ByDtype("sine_cosine", {"float32": sine_cosine_float32, "float64": sine_cosine_float64})
+
+
+def turns(x):
+    """(j, r) for finite x; for others those of 0."""
+    a = absolute(x)
+    near = is_near(a)
+    far = select(near, infinity(), a) < infinity()
+    near_j, near_r = near_turns(select(near, x, 0.0))
+    far_j, far_r = far_turns(select(far, x, 0.0))
+    return select(far, far_j, near_j), select(far, far_r, near_r)
+
+
 def turned(j, sine, cosine):
     """The sine of an angle j pi/2 further than the one with this sine and cosine."""
     turn = j - 4.0 * floor(j * 0.25)
@@ -93,91 +112,47 @@ def slope(j, sine, cosine):
     return select(odd, -cosine, sine) / select(odd, sine, cosine)
 
 
-def near_sin_float32(x):
-    """The sine to 1.6 ulp for abs(x) <= 2**20."""
-    j, r = near_turns_float32(x)
-    sine, cosine = sine_cosine_float32(r)
-    return select(absolute(x) < 1e-5, x, turned(j, sine, cosine))
+def near_sin_body(x):
+    """The sine to 1.6 ulp for abs(x) <= 2**20, in float64 to 2**40."""
+    j, r = near_turns(x)
+    sine, cosine = sine_cosine(r)
+    return select(is_own_sine(absolute(x)), x, turned(j, sine, cosine))
 
 
-def near_sin_float64(x):
-    """The sine to 1.6 ulp for abs(x) <= 2**40."""
-    j, r = near_turns_float64(x)
-    sine, cosine = sine_cosine_float64(r)
-    return select(absolute(x) < 1e-9, x, turned(j, sine, cosine))
-
-
-def near_cos_float32(x):
-    """The cosine to 1.6 ulp for abs(x) <= 2**20."""
-    j, r = near_turns_float32(x)
-    sine, cosine = sine_cosine_float32(r)
+def near_cos_body(x):
+    """The cosine to 1.6 ulp for abs(x) <= 2**20, in float64 to 2**40."""
+    j, r = near_turns(x)
+    sine, cosine = sine_cosine(r)
     return turned(j + 1.0, sine, cosine)
 
 
-def near_cos_float64(x):
-    """The cosine to 1.6 ulp for abs(x) <= 2**40."""
-    j, r = near_turns_float64(x)
-    sine, cosine = sine_cosine_float64(r)
-    return turned(j + 1.0, sine, cosine)
+def near_tan_body(x):
+    """The tangent to 3.0 ulp for abs(x) <= 2**20, in float64 to 2**40."""
+    j, r = near_turns(x)
+    sine, cosine = sine_cosine(r)
+    return select(is_own_sine(absolute(x)), x, slope(j, sine, cosine))
 
 
-def near_tan_float32(x):
-    """The tangent to 3.0 ulp for abs(x) <= 2**20."""
-    j, r = near_turns_float32(x)
-    sine, cosine = sine_cosine_float32(r)
-    return select(absolute(x) < 1e-5, x, slope(j, sine, cosine))
-
-
-def near_tan_float64(x):
-    """The tangent to 3.0 ulp for abs(x) <= 2**40."""
-    j, r = near_turns_float64(x)
-    sine, cosine = sine_cosine_float64(r)
-    return select(absolute(x) < 1e-9, x, slope(j, sine, cosine))
-
-
-def sin_float32(x):
+def sin_body(x):
     """The sine to 1.6 ulp; NaN of infinity."""
-    j, r = turns_float32(x)
-    sine, cosine = sine_cosine_float32(r)
-    value = select(absolute(x) < 1e-5, x, turned(j, sine, cosine))
+    j, r = turns(x)
+    sine, cosine = sine_cosine(r)
+    value = select(is_own_sine(absolute(x)), x, turned(j, sine, cosine))
     return select(absolute(x) < infinity(), value, not_a_number())
 
 
-def sin_float64(x):
-    """The sine to 1.6 ulp; NaN of infinity."""
-    j, r = turns_float64(x)
-    sine, cosine = sine_cosine_float64(r)
-    value = select(absolute(x) < 1e-9, x, turned(j, sine, cosine))
-    return select(absolute(x) < infinity(), value, not_a_number())
-
-
-def cos_float32(x):
+def cos_body(x):
     """The cosine to 1.6 ulp; NaN of infinity."""
-    j, r = turns_float32(x)
-    sine, cosine = sine_cosine_float32(r)
+    j, r = turns(x)
+    sine, cosine = sine_cosine(r)
     return select(absolute(x) < infinity(), turned(j + 1.0, sine, cosine), not_a_number())
 
 
-def cos_float64(x):
-    """The cosine to 1.6 ulp; NaN of infinity."""
-    j, r = turns_float64(x)
-    sine, cosine = sine_cosine_float64(r)
-    return select(absolute(x) < infinity(), turned(j + 1.0, sine, cosine), not_a_number())
-
-
-def tan_float32(x):
+def tan_body(x):
     """The tangent to 3.0 ulp; NaN of infinity."""
-    j, r = turns_float32(x)
-    sine, cosine = sine_cosine_float32(r)
-    value = select(absolute(x) < 1e-5, x, slope(j, sine, cosine))
-    return select(absolute(x) < infinity(), value, not_a_number())
-
-
-def tan_float64(x):
-    """The tangent to 3.0 ulp; NaN of infinity."""
-    j, r = turns_float64(x)
-    sine, cosine = sine_cosine_float64(r)
-    value = select(absolute(x) < 1e-9, x, slope(j, sine, cosine))
+    j, r = turns(x)
+    sine, cosine = sine_cosine(r)
+    value = select(is_own_sine(absolute(x)), x, slope(j, sine, cosine))
     return select(absolute(x) < infinity(), value, not_a_number())
 
 
@@ -214,10 +189,15 @@ def arctan_float64(x):
     return copysign(base + (fma(y * z, p, low) + y), x)
 
 
-near_sin = ByDtype("near_sin", {"float32": near_sin_float32, "float64": near_sin_float64})
-near_cos = ByDtype("near_cos", {"float32": near_cos_float32, "float64": near_cos_float64})
-near_tan = ByDtype("near_tan", {"float32": near_tan_float32, "float64": near_tan_float64})
-sin = ByDtype("sin", {"float32": sin_float32, "float64": sin_float64})
-cos = ByDtype("cos", {"float32": cos_float32, "float64": cos_float64})
-tan = ByDtype("tan", {"float32": tan_float32, "float64": tan_float64})
+def of_any(name, body):
+    """A function whose body is the same in both float types."""
+    return ByDtype(name, {"float32": body, "float64": body})
+
+
+near_sin = of_any("near_sin", near_sin_body)
+near_cos = of_any("near_cos", near_cos_body)
+near_tan = of_any("near_tan", near_tan_body)
+sin = of_any("sin", sin_body)
+cos = of_any("cos", cos_body)
+tan = of_any("tan", tan_body)
 arctan = ByDtype("arctan", {"float32": arctan_float32, "float64": arctan_float64})

@@ -163,21 +163,8 @@ class LSTM(_Recurrent):
 
     Parameters
     ----------
-    n_in, n : int
-        Width of the input and of the hidden state.
-    layers : int
-        Each above the first takes what the one below gives.
-    bias : bool
-        Whether cells have biases.
-    dropout : float
-        Rate at which what goes from a layer to the next is dropped in training.
-    seed, name, dtype, backend : optional
-        As for `Linear`. Parameters are drawn evenly from up to :math:`1 / \sqrt n` on both sides of 0.
-
-    Attributes
-    ----------
-    cells : ModuleList of Cell
-        The layers' parameters.
+    n_in, n, layers, bias, dropout, seed, name, dtype, backend : optional
+        As for `RNN`, which has the same attributes.
 
     References
     ----------
@@ -198,21 +185,8 @@ class GRU(_Recurrent):
 
     Parameters
     ----------
-    n_in, n : int
-        Width of the input and of the hidden state.
-    layers : int
-        Each above the first takes what the one below gives.
-    bias : bool
-        Whether cells have biases.
-    dropout : float
-        Rate at which what goes from a layer to the next is dropped in training.
-    seed, name, dtype, backend : optional
-        As for `Linear`. Parameters are drawn evenly from up to :math:`1 / \sqrt n` on both sides of 0.
-
-    Attributes
-    ----------
-    cells : ModuleList of Cell
-        The layers' parameters.
+    n_in, n, layers, bias, dropout, seed, name, dtype, backend : optional
+        As for `RNN`, which has the same attributes.
 
     References
     ----------

@@ -11,14 +11,15 @@ import numpy as np
 
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
-from ..kernel.elementary import exp, log
-from ..kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, lanes, maxnum, put, real, select
+from ..kernel.elementary import exp
+from ..kernel.primitives import accumulate, lane_barrier, lane_sum, lanes, put, real, select
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, row_major, run_rows, together, widened
 from .arithmetic import div
 from .ids import checked_ids
+from .log_softmax import log_sum_of
 from .movement import narrowed
 from .plans import same_backend
 from .reduction import sum_
@@ -51,16 +52,10 @@ def nll_grad_kernel(row, targets, total, dout, dx, ignored):
 @row_kernel("x[rows,n] targets[rows]:int -> loss[rows] counts[rows] lse[rows]; smoothing ignored:int")
 def smoothed_kernel(row, x, targets, loss, counts, lse, smoothing, ignored):
     """One row: log sum exp, and its distance from the target's logit and from the mean logit."""
-    m = x[row, 0]
-    for j in lanes(x.shape[1]):
-        m = maxnum(m, x[row, j])
-    m = lane_max(m)
-    s = real(0)
+    m, total = log_sum_of(x[row])
     moved = real(0)
     for j in lanes(x.shape[1]):
-        s = accumulate(s, exp(x[row, j] - m))
         moved = accumulate(moved, x[row, j] - m)
-    total = log(lane_sum(s))
     mean = lane_sum(moved) / real(x.shape[1])
     target = targets[row]
     kept = target != ignored

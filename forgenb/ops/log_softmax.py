@@ -19,17 +19,22 @@ from .movement import narrowed
 from .table import op
 
 
+def log_sum_of(x):
+    """(m, log sum exp(x - m)) of one row, the same for every lane, where m is its largest number."""
+    m = x[0]
+    for j in lanes(x.shape[0]):
+        m = maxnum(m, x[j])
+    m = lane_max(m)
+    s = real(0)
+    for j in lanes(x.shape[0]):
+        s = accumulate(s, exp(x[j] - m))
+    return m, log(lane_sum(s))
+
+
 @row_kernel("x[rows,n] -> out[rows,n]")
 def log_softmax_kernel(row, x, out):
     """One row: its distance from log sum exp."""
-    m = x[row, 0]
-    for j in lanes(x.shape[1]):
-        m = maxnum(m, x[row, j])
-    m = lane_max(m)
-    s = real(0)
-    for j in lanes(x.shape[1]):
-        s = accumulate(s, exp(x[row, j] - m))
-    total = log(lane_sum(s))
+    m, total = log_sum_of(x[row])
     for j in lanes(x.shape[1]):
         put(out, (row, j), (x[row, j] - m) - total)
 

@@ -10,17 +10,12 @@ import numpy as np
 from ..dtypes import compute_dtype
 from ..errors import DTypeError, ShapeError
 from ..kernel import map_kernel, row_kernel
-from ..kernel.elementary import exp, log, log1p
+from ..kernel.elementary import exp, log1p
 from ..kernel.primitives import (
     absolute,
-    accumulate,
     lane_barrier,
-    lane_max,
-    lane_sum,
     lanes,
-    maxnum,
     put,
-    real,
     select,
 )
 from ..layout import count
@@ -28,6 +23,7 @@ from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, pair, row_major, run_map, run_rows, together, widened
 from .ids import checked_ids
+from .log_softmax import log_sum_of
 from .plans import same_backend
 from .reduction import mean
 from .table import SHAPES, op
@@ -36,14 +32,7 @@ from .table import SHAPES, op
 @row_kernel("x[rows,n] targets[rows]:int -> loss[rows] lse[rows]")
 def cross_entropy_kernel(row, x, targets, loss, lse):
     """One row: log sum exp, and its distance from the target's logit."""
-    m = x[row, 0]
-    for j in lanes(x.shape[1]):
-        m = maxnum(m, x[row, j])
-    m = lane_max(m)
-    s = real(0)
-    for j in lanes(x.shape[1]):
-        s = accumulate(s, exp(x[row, j] - m))
-    total = log(lane_sum(s))
+    m, total = log_sum_of(x[row])
     put(lse, row, m + total)
     put(loss, row, total - (x[row, targets[row]] - m))
 

@@ -195,3 +195,27 @@ def test_without_the_compiler_the_backend_says_why():
     assert "BackendBroken" in result.stderr
     assert "NUMBA_DISABLE_JIT is set" in result.stderr.splitlines()[-1]
     assert "nopython" not in result.stderr
+
+
+def test_a_worker_that_is_late_does_not_sleep_through_a_program(monkeypatch):
+    """Its last spin may end while the next program begins: it looks once more before it lies down."""
+    found, calls = pool.Pool(2), []
+    taken = pool.SLOT["TAKEN"] * pool.SPACING
+    found._state[taken] = 1
+    monkeypatch.setattr(found, "_work", lambda job, seen, spins: calls.append(seen) or seen)
+    worker = threading.Thread(target=found._live, daemon=True)
+    worker.start()
+    patience = time.monotonic() + 10
+    while len(calls) < 5 and time.monotonic() < patience:
+        time.sleep(0.001)
+    assert len(calls) >= 5
+    found._state[taken] = 0
+    asleep = -1
+    while len(calls) != asleep and time.monotonic() < patience:
+        asleep = len(calls)
+        time.sleep(0.05)
+    assert len(calls) == asleep
+    found._state[pool.SLOT["STOP"] * pool.SPACING] = 1
+    found._wake()
+    worker.join(10)
+    assert not worker.is_alive()
