@@ -26,12 +26,13 @@ def offences(kernel):
 
 
 def _uses_at_row(node):
-    if isinstance(node, ast.Subscript) and _begins_with_row(node.slice):
+    if isinstance(node, ast.Call):
+        if getattr(node.func, "id", "") == "put" and _begins_with_row(node.args[1]):
+            yield node.args[0]
+    elif (isinstance(node, ast.Attribute) and node.attr == "shape") or (
+        isinstance(node, ast.Subscript) and _begins_with_row(node.slice)
+    ):
         yield node.value
-    elif isinstance(node, ast.Attribute) and node.attr == "shape":
-        yield node.value
-    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "put" and _begins_with_row(node.args[1]):
-        yield node.args[0]
 
 
 def _begins_with_row(index):
