@@ -144,6 +144,7 @@ def _differentiable(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: 
         ties = sum_(astype(chosen, dout.dtype), axis=axes, keepdims=True)
         return (where(chosen, reshape(dout, kept) / ties, 0.0),)
 
+    backward.__qualname__ = "min" if smallest else "max"
     return record(extreme(x, axes, keepdims, smallest), (x,), backward, save_output=True)
 
 

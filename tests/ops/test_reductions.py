@@ -144,3 +144,8 @@ def test_cumsum_runs_along_one_axis():
 @pytest.mark.parametrize("f", [ops.var, ops.std, ops.norm, ops.logsumexp, ops.prod, ops.cumsum])
 def test_second_derivatives(f):
     fnb.gradcheck(fnb.grad(lambda x: f(x * x).sum()), np.random.default_rng(0).uniform(0.5, 1.5, 5))
+
+
+def test_extrema_stand_on_the_tape_under_their_names():
+    x = fnb.tensor(np.arange(3.0), requires_grad=True)
+    assert [x.max().node.name, x.min().node.name] == ["max", "min"]
