@@ -1,4 +1,4 @@
-"""What Python's copy, pickle and format do with a tensor: a copy owns its memory, wherever it goes."""
+"""What Python's copy and pickle do with a tensor: a copy owns its memory, wherever it goes, and has no gradient."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ import numpy as np
 
 from ..creation import tensor
 from ..errors import TapeError
-from ..tensor import Parameter, Tensor
+from ..tensor import Tensor
 
 
-def restored(kind: type, array: np.ndarray, dtype: str, backend: str, name: str | None, tracked: bool, decay) -> Tensor:
-    """The tensor that `reduced` described."""
-    made = tensor(array, dtype, name=name, backend=backend)
-    if kind is Parameter:
-        made = Parameter(made, decay)
+def restored(kind: type[Tensor], array: np.ndarray, backend: str, tracked: bool, others: dict[str, Any]) -> Tensor:
+    """The tensor that `reduced` described, a leaf where that was one."""
+    plain = tensor(array, backend=backend)
+    made = kind.__new__(kind)
+    Tensor.__init__(made, plain.memory, 0, plain.layout)
+    for name, value in others.items():
+        setattr(made, name, value)
     made.requires_grad = tracked
     return made
 
 
 def reduced(self: Tensor) -> tuple:
-    """What a pickle holds: the elements, the name and whether a gradient is wanted, but no gradient.
+    """What a pickle holds: class, elements, name, attributes of a subclass, whether a gradient is wanted; no gradient.
 
     Raises
     ------
@@ -30,27 +32,26 @@ def reduced(self: Tensor) -> tuple:
     """
     if self.node is not None and not self.node.leaf:
         raise TapeError(f"the result of {self.node.name} cannot be copied or pickled with its graph: use detach()")
-    about = self.dtype.name, self.backend.name, self.name, self.requires_grad, getattr(self, "decay", None)
-    return restored, (type(self), self.numpy().copy(), *about)
+    return restored, (type(self), self.numpy().copy(), self.backend.name, self.requires_grad, _others(self))
+
+
+def _others(self: Tensor) -> dict[str, Any]:
+    """The name, and what a subclass adds, in slots or without."""
+    added = (kind for kind in type(self).__mro__ if kind not in Tensor.__mro__)
+    slots = [name for kind in added for name in vars(kind).get("__slots__", ())]
+    found = {name: getattr(self, name) for name in ("name", *slots) if hasattr(self, name)}
+    return found | getattr(self, "__dict__", {})
+
+
+def copied(self: Tensor) -> Tensor:
+    """A tensor with memory of its own; the copy of a leaf is a leaf."""
+    return restored(*reduced(self)[1])
 
 
 def deep_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A tensor with memory of its own; the copy of a leaf is a leaf, with a copy of its gradient."""
-    made = restored(*reduced(self)[1])
-    if self.grad is not None:
-        made.grad = deep_copied(self.grad.detach(), memo)
-    memo[id(self)] = made
+    """As `copied`; what stands twice in what is copied is copied once."""
+    memo[id(self)] = made = copied(self)
     return made
 
 
-def formatted(self: Tensor, spec: str) -> str:
-    """``f"{loss:.3f}"`` of a tensor with one element."""
-    return format(self.item(), spec) if spec else str(self)
-
-
-METHODS = {
-    "__copy__": lambda self: deep_copied(self, {}),
-    "__deepcopy__": deep_copied,
-    "__reduce__": reduced,
-    "__format__": formatted,
-}
+METHODS = {"__copy__": copied, "__deepcopy__": deep_copied, "__reduce__": reduced}
