@@ -9,6 +9,7 @@ from .backend import backends, compiled, peak_memory, settings, stats, trace, us
 from .creation import tensor
 from .functional import custom_op, grad, value_and_grad
 from .gradcheck import gradcheck
+from .interop import from_dlpack
 from .random import seed
 from .routine import Program, Routine, capture, compile, debug, scope, symbol
 from .tape import no_grad
@@ -31,6 +32,7 @@ __all__ = [
     "data",
     "debug",
     "errors",
+    "from_dlpack",
     "grad",
     "gradcheck",
     "load",

@@ -21,7 +21,8 @@ def tensor(
     Parameters
     ----------
     data : array_like
-        Python floats become float32, ints int64, bools bool; NumPy arrays keep their dtype.
+        Python floats become float32, ints int64, bools bool; NumPy arrays keep their dtype, and so does what has
+        ``__cuda_array_interface__``, such as an array of CuPy.
     dtype : dtype_like, optional
         Another dtype to convert to.
     requires_grad : bool
@@ -56,6 +57,10 @@ def tensor(
 def _as_array(data) -> np.ndarray:
     if isinstance(data, (np.ndarray, np.generic)):
         return np.asarray(data)
+    if hasattr(data, "__cuda_array_interface__"):
+        from .interop.cuda import read
+
+        return read(data)
     try:
         array = np.asarray(_plain(data))
     except ValueError as cause:

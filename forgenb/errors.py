@@ -14,6 +14,7 @@ __all__ = [
     "DTypeError",
     "ForgeError",
     "IndexRangeError",
+    "InteropError",
     "MemoryModeError",
     "NotFiniteError",
     "OpUnsupported",
@@ -60,6 +61,13 @@ class OpUnsupported(BackendError):
 
 class IndexRangeError(ForgeError, IndexError):
     """An index or id outside the range that it points into."""
+
+
+class InteropError(ForgeError, TypeError, BufferError):
+    """A tensor in a call of NumPy or another library that has no op for it, or would lose its gradient.
+
+    NumPy's protocols ask for a TypeError, DLPack's for a BufferError.
+    """
 
 
 class NotFiniteError(ForgeError, ArithmeticError):

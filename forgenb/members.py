@@ -1,13 +1,13 @@
-"""What ops put on tensors: the names of operators and methods, for type checkers and readers.
+"""What ops and `forgenb.interop` put on tensors: operators, methods and protocols, for type checkers and readers.
 
-`forgenb.ops` puts each here when it is imported, so that it has one definition. The function of the same name in
-``fnb.ops`` documents it (an operator is documented by add, sub, pow, ...). Imports nothing at run time.
+They put each here when they are imported, so that it has one definition. The function of the same name in ``fnb.ops``
+documents it (an operator is documented by add, sub, pow, ...). Imports nothing at run time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ Method = Callable[..., "Tensor"]
 
 
 class Members:
-    """The operators and methods of `forgenb.Tensor` that are ops."""
+    """The operators and methods of `forgenb.Tensor` that are ops, and the protocols of others that it follows."""
 
     __slots__ = ()
 
@@ -53,7 +53,15 @@ class Members:
     __setitem__: Callable[..., None]
     __iter__: Callable[..., Iterator[Tensor]]
     __float__: Callable[..., float]
+    __int__: Callable[..., int]
+    __bool__: Callable[..., bool]
     __array__: Callable[..., np.ndarray]
+    __array_ufunc__: Callable[..., Any]
+    __array_function__: Callable[..., Any]
+    __dlpack__: Callable[..., Any]
+    __dlpack_device__: Callable[..., tuple[int, int]]
+    __cuda_array_interface__: dict[str, Any]
+    _repr_html_: Callable[..., str]
     T: Tensor
     abs: Method
     add_in_place: Method

@@ -1,8 +1,8 @@
 """The tensor: a strided view of backend memory, with a dtype and perhaps a place on the tape.
 
 Arithmetic and methods such as ``+`` and ``sum`` are put on this class by `forgenb.ops.methods`, from the
-same functions that ``fnb.ops`` offers; `forgenb.members` lists them. This module may import backend, dtypes
-and errors, never an op.
+same functions that ``fnb.ops`` offers; what NumPy, Python and notebooks ask of it by `forgenb.interop`;
+`forgenb.members` lists them all. This module may import backend, dtypes and errors, never an op.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Tensor(Members):
     """
 
     __slots__ = ("__weakref__", "index", "layout", "memory", "name", "node", "offset")
-    __array_ufunc__: Any = None
 
     def __init__(self, memory, offset: Any, layout: Layout):
         self.memory = memory
@@ -243,21 +242,6 @@ class Tensor(Members):
             raise DTypeError("len() of a tensor without dimensions: it has one number, which item() gives")
         return self.shape[0]
 
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ArgumentError(f"the truth of a tensor of shape {self.shape} is ambiguous: it needs one element")
-        return bool(self.item())
-
-    def __repr__(self) -> str:
-        body = np.array2string(self.numpy(), separator=", ", prefix="tensor(")
-        tracked = ", requires_grad=True" if self.node is not None and self.node.leaf else ""
-        made = f", op={self.node.name}" if self.node is not None and not self.node.leaf else ""
-        label = f", name={self.name!r}" if self.name else ""
-        return f"tensor({body}, dtype={self.dtype.name}{label}{tracked}{made})"
-
 
 class Parameter(Tensor):
     """A leaf that a module owns and an optimiser updates.
@@ -290,6 +274,11 @@ def from_array(array: np.ndarray, backend) -> Tensor:
     made = empty(array.shape, array.dtype, backend)
     seam.upload(backend, made.memory, array)
     return made
+
+
+def host_values(value) -> np.ndarray:
+    """The elements of a tensor, tracked or not, or of what else is an array on the host."""
+    return value.numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
 def full_like(like: Tensor, value) -> Tensor:

@@ -12,6 +12,7 @@ ALSO = {
     "MemoryModeError": RuntimeError,
     "IndexRangeError": IndexError,
     "BindingError": KeyError,
+    "InteropError": TypeError,
     "NotFiniteError": ArithmeticError,
 }
 
@@ -25,3 +26,7 @@ def test_is_a_forge_error(name):
 @pytest.mark.parametrize(("name", "builtin"), ALSO.items())
 def test_is_also_the_builtin_that_people_catch(name, builtin):
     assert issubclass(getattr(errors, name), builtin)
+
+
+def test_what_dlpack_asks_for():
+    assert issubclass(errors.InteropError, BufferError)

@@ -32,6 +32,7 @@ LAYERS = [
         "random",
         "gradcheck",
         "ops",
+        "interop",
     },
     {"routine"},
     {"nn", "optim", "train", "models", "data"},

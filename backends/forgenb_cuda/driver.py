@@ -147,6 +147,11 @@ class Gpu:
         self._enter()
         self._call("cuStreamSynchronize", self._stream)
 
+    def wait(self, stream: int) -> None:
+        """Wait until everything queued on another library's stream has finished."""
+        self._enter()
+        self._call("cuStreamSynchronize", ctypes.c_void_p(stream))
+
     def event(self) -> Event:
         """A mark in the stream, to measure the time between two."""
         self._enter()

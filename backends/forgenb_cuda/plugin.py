@@ -46,6 +46,7 @@ class CudaBackend:
     name = "cuda"
     host = False
     threads = 1
+    dlpack_device = (2, 0)
 
     def __init__(self, machine):
         self.machine = machine
@@ -112,6 +113,10 @@ class CudaBackend:
 
     def synchronize(self) -> None:
         self.machine.synchronize()
+
+    def wait(self, stream: int) -> None:
+        """Return when what another library queued on its stream has finished: 1 is CUDA's default one."""
+        self.machine.wait(stream)
 
     def memory(self) -> dict[str, int]:
         """Bytes that the pool holds and nobody uses."""

@@ -103,6 +103,9 @@ class Simulator:
     def synchronize(self) -> None:
         """Launches have finished when they return."""
 
+    def wait(self, stream: int) -> None:
+        """There are no streams."""
+
     def row_shape(self, rows: int, longest: int) -> tuple[int, tuple[int, int]]:
         """Blocks, and the lanes of one, for rows of at most `longest` elements."""
         return min(self.grid, rows), (self.width, 1)

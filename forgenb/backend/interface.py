@@ -24,7 +24,11 @@ class Memory(Protocol):
 
 
 class Backend(Protocol):
-    """One target: memory, compiled kernels and their launches, and matrix products."""
+    """One target: memory, compiled kernels and their launches, and matrix products.
+
+    One of a GPU may have ``dlpack_device``, DLPack's kind and number of the device, and ``wait(stream)``: then tensors
+    have a ``__cuda_array_interface__`` (`forgenb.interop.cuda`).
+    """
 
     name: str
     host: bool

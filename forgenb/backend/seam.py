@@ -159,9 +159,14 @@ def host_view(backend, memory, dtype: np.dtype, offset, shape: tuple, strides: t
         RECORDER.get().refuse_read(memory)
     if not isinstance(offset, (int, np.integer)):
         offset = offset.compute()  # of a view at a symbol: raises unless a routine runs
+    synchronize(backend)
+    return backend.view(memory, dtype, offset, shape, strides)
+
+
+def synchronize(backend) -> None:
+    """Wait until everything launched has finished."""
     _COUNTS.syncs += 1
     backend.synchronize()
-    return backend.view(memory, dtype, offset, shape, strides)
 
 
 def start_trace() -> list[tuple[str, float]] | None:

@@ -14,7 +14,7 @@ from ..errors import CheckpointError, ShapeError
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel
 from ..tape import no_grad
-from ..tensor import Parameter, Tensor, from_array
+from ..tensor import Parameter, Tensor, from_array, host_values
 
 
 class Buffer(Tensor):
@@ -171,7 +171,7 @@ def check_state(wanted: Mapping[str, tuple], state: Mapping[str, np.ndarray]) ->
     names += [f"{name} is unknown here" for name in state if name not in wanted]
     shapes = []
     for name, (shape, dtype) in wanted.items():
-        found = np.asarray(state[name]) if name in state else None
+        found = host_values(state[name]) if name in state else None
         if found is not None and found.shape != shape:
             shapes.append(f"{name} has shape {found.shape}, needed is {shape}")
         elif found is not None and found.dtype != dtype:
@@ -196,6 +196,6 @@ def move(parameter: Parameter | Buffer, backend: str) -> None:
 
 def overwrite(target: Tensor, values: np.ndarray) -> None:
     """Write an array of the same shape into the memory of `target`, whose version grows."""
-    source = from_array(np.asarray(values, target.dtype), target.backend)
+    source = from_array(host_values(values).astype(target.dtype, copy=False), target.backend)
     run_map(copy_kernel, (source,), into=(target,))
     target.changed()

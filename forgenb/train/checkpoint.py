@@ -15,6 +15,7 @@ from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
+from forgenb.tensor import host_values
 from forgenb.train.config import TrainConfig
 from forgenb.train.files import StrPath, read_arrays, write_arrays
 
@@ -91,8 +92,8 @@ def save_checkpoint(path: StrPath, checkpoint: Checkpoint) -> None:
         "best_val": checkpoint.best_val,
         "seconds": checkpoint.seconds,
     }
-    arrays = {f"model.{name}": np.asarray(value) for name, value in checkpoint.model.items()}
-    arrays |= {f"optimizer.{name}": np.asarray(value) for name, value in checkpoint.optimizer.items()}
+    arrays = {f"model.{name}": host_values(value) for name, value in checkpoint.model.items()}
+    arrays |= {f"optimizer.{name}": host_values(value) for name, value in checkpoint.optimizer.items()}
     write_arrays(path, arrays, {KEY: json.dumps(about)})
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from forgenb.backend import get_backend
 from forgenb.dtypes import ORDER
 from forgenb.errors import CheckpointError
-from forgenb.tensor import Tensor, from_array
+from forgenb.tensor import Tensor, from_array, host_values
 
 __all__ = ["is_temporary", "load", "read_arrays", "save", "write_arrays", "write_whole"]
 
@@ -43,7 +43,7 @@ def save(path: StrPath, tensors: Mapping[str, Tensor | ArrayLike], metadata: Tex
         A dtype that forgenb has not, or a file that cannot be written (a full disk, no permission); what was
         there before is left as it was.
     """
-    write_arrays(path, {name: np.asarray(value) for name, value in tensors.items()}, metadata)
+    write_arrays(path, {name: host_values(value) for name, value in tensors.items()}, metadata)
 
 
 def load(path: StrPath, backend: str | None = None) -> dict[str, Tensor]:

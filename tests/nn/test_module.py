@@ -96,6 +96,14 @@ def test_state_round_trips_in_place():
     assert other.gain.item() == 2.0
 
 
+def test_parameters_of_another_module_can_be_loaded():
+    net, other = Net(), Net()
+    with fnb.no_grad():
+        other.gain.assign_(3.0)
+    net.load_state_dict(dict(other.named_parameters()))
+    assert net.gain.item() == 3
+
+
 def test_a_load_between_forward_and_backward_is_noticed():
     net = Net()
     out = net(fnb.tensor(np.ones((4, 2), np.float32))).sum()

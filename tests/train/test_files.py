@@ -43,6 +43,12 @@ def test_tensors_come_back_as_tensors(tmp_path):
     assert found["x"].backend.name == "cpu"
 
 
+def test_parameters_are_saved_as_they_are(tmp_path):
+    layer = fnb.nn.Linear(2, 3)
+    fnb.save(tmp_path / "m", dict(layer.named_parameters()))
+    assert np.array_equal(fnb.load(tmp_path / "m")["weight"].numpy(), layer.weight.numpy())
+
+
 def test_a_module_takes_what_load_gives(tmp_path):
     first, second = fnb.nn.Linear(2, 3, seed=1, name="a"), fnb.nn.Linear(2, 3, seed=2, name="a")
     fnb.save(tmp_path / "m", first.state_dict())

@@ -99,6 +99,14 @@ def test_an_error_of_a_launch_comes_out_when_waiting(gpu, driver):
         gpu.synchronize()
 
 
+def test_the_stream_of_another_library_is_waited_for(gpu, driver):
+    seen = []
+    driver.do_cuStreamSynchronize = lambda stream: seen.append(stream.value) or 0
+    gpu.wait(12345)
+    gpu.wait(1)
+    assert seen == [12345, 1]
+
+
 def test_events_measure_seconds(gpu):
     first, second = gpu.machine.event(), gpu.machine.event()
     assert second.since(first) == 0.0025
