@@ -53,6 +53,8 @@ def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.nd
     found = self.numpy()
     if wanted != self.dtype:
         return found.astype(wanted)
+    if not host:
+        found.flags.writeable = True  # it is a copy already
     return found.copy() if copy and host else found
 
 

@@ -67,8 +67,9 @@ def handed_out(
             "DLPack with copy=False needs host memory without negative strides and a consumer of version 1.0 or "
             "later, which can be told that the memory is read-only: leave copy out"
         )
-    found = self.numpy() if shared and not copy else self.numpy().copy()
-    return found.__dlpack__(max_version=max_version) if told else found.__dlpack__()
+    if told:
+        return self.numpy().__dlpack__(max_version=max_version, copy=copy if shared else True)
+    return self.numpy().copy().__dlpack__()
 
 
 def from_dlpack(x: Any, *, backend: str | None = None, copy: bool | None = None) -> Tensor:

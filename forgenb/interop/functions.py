@@ -15,7 +15,7 @@ from ..tensor import Tensor
 from .arguments import translated
 from .hints import refuse
 from .table import dispatched
-from .ufuncs import others
+from .ufuncs import foreign
 
 QUESTIONS: dict[Callable, Callable[[Tensor], Any]] = {
     np.shape: lambda t: np.broadcast_to(0, t.shape),
@@ -35,7 +35,7 @@ def array_function(self: Tensor, function: Callable, kinds: Any, args: tuple, ke
     InteropError
         If there is none, or the call says something that the op cannot.
     """
-    if others(kinds, "__array_function__"):
+    if any(foreign(kind, "__array_function__") for kind in kinds):
         return NotImplemented
     if function in QUESTIONS:
         seen = QUESTIONS[function]

@@ -6,6 +6,7 @@ ufunc, which records as it always does. Imports the table and the hints.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from .hints import refuse, refuse_keywords
 from .table import dispatched
 
 
-def others(kinds, protocol: str) -> bool:
-    """Whether a type besides ours and NumPy's takes part, which may know better."""
+@functools.lru_cache(maxsize=1024)
+def foreign(kind: type, protocol: str) -> bool:
+    """Whether a type is not ours or NumPy's and follows `protocol` too, so that it may know better."""
     own = getattr(np.ndarray, protocol)
-    return any(getattr(kind, protocol, own) is not own and not issubclass(kind, (Tensor, np.generic)) for kind in kinds)
+    return getattr(kind, protocol, own) is not own and not issubclass(kind, (Tensor, np.generic))
 
 
 def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
@@ -29,11 +31,12 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keyw
     InteropError
         If there is none, or the call has keywords or is one of a ufunc's methods.
     """
-    if others(map(type, inputs), "__array_ufunc__"):
-        return NotImplemented
-    entry = dispatched().get(ufunc)
+    for value in inputs:
+        if foreign(value.__class__, "__array_ufunc__"):
+            return NotImplemented
     if method != "__call__":
         refuse(ufunc, method)
+    entry = dispatched().get(ufunc)
     if entry is None:
         refuse(ufunc)
     if keywords:

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from support.cuda import installed, lane_backend
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError, InteropError
@@ -30,6 +31,16 @@ def test_a_copy_is_the_callers(t):
         found[0, 0] = 9.0
     assert t[0, 0].item() == 0
     assert np.asarray(t, dtype="int64").dtype == np.int64
+
+
+def test_of_a_device_every_array_is_a_copy():
+    with installed(lane_backend()):
+        t = fnb.tensor([1.0, 2.0], backend="cuda")
+        for found in (np.asarray(t), np.array(t), np.asarray(t, dtype=np.float64)):
+            found[0] = 9.0
+        assert t.tolist() == [1, 2]
+        with pytest.raises(ArgumentError, match="on backend 'cuda' was asked for with copy=False"):
+            np.asarray(t, copy=False)
 
 
 def test_without_a_copy_or_not_at_all(t):

@@ -86,6 +86,12 @@ def test_what_a_consumer_asks_for(t, keywords, shared):
     assert t[0, 1].item() == 1
 
 
+def test_a_copy_is_the_consumers(t):
+    found = np.from_dlpack(t, copy=True)
+    found[...] = 7.0
+    assert t[0, 1].item() == 1
+
+
 def test_steps_backwards_are_copied(t):
     view = t.view((4,), (-1,), 3)
     assert np.from_dlpack(view).tolist() == [3, 2, 1, 0]

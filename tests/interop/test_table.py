@@ -10,7 +10,7 @@ import pytest
 from scipy import special
 
 import forgenb as fnb
-from forgenb.interop.arguments import places, signature
+from forgenb.interop.arguments import UNSAID, places, signature
 from forgenb.interop.hints import ADVICE, HINTS
 from forgenb.interop.table import dispatched, listing, spelled
 from forgenb.ops import TABLE
@@ -86,8 +86,6 @@ def test_advice_is_for_parameters_of_numpy():
 
 
 def test_signatures_that_old_numpy_keeps_to_itself():
-    from forgenb.interop.arguments import UNSAID
-
     for function, said in UNSAID.items():
         try:
             found = inspect.signature(function)
