@@ -1,12 +1,15 @@
 """``forgenb warmup``: compile now what later runs would compile first.
 
-Imports the op table and a small model; no op is named here, so that none is forgotten.
+Imports the op table and the training command; no op is named here, so that none is forgotten.
 """
 
+import string
 import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -104,16 +107,18 @@ def _run_large() -> None:
 
 
 def _run_training() -> None:
-    from forgenb.models import GPT, GPTConfig, generate
-    from forgenb.optim import AdamW
-    from forgenb.train import evaluate
+    """A step of ``forgenb train`` as its options are by default, and with dropout, then a few characters more."""
+    from forgenb.models import generate
+    from forgenb.train import TrainConfig, Trainer
 
-    model = GPT(GPTConfig(vocab=5, context=8, layers=1, heads=2, width=16, dropout=0.1), seed=0)
-    optimizer = AdamW(model.named_parameters(), lr=1e-3)
-    ids = np.arange(16).reshape(2, 8) % 5
-    model.train()
-    model.loss(ids, ids).backward()
-    optimizer.step(clip_norm=1.0)
-    optimizer.zero_grad()
-    evaluate(model, ids, ids)
-    generate(model, ids[0], 2)
+    with TemporaryDirectory() as folder:
+        text = Path(folder, "text")
+        text.write_text(string.printable * 10, encoding="utf-8")
+        for dropout in (0.0, 0.1):
+            config = TrainConfig(str(text), steps=1, dropout=dropout, backend=get_backend().name)
+            trainer = Trainer.start(config, Path(folder, f"{dropout}"))
+            try:
+                for _ in trainer.steps():
+                    generate(trainer.model, [0], 2)
+            finally:
+                trainer.close()
