@@ -41,7 +41,11 @@ np.savez(target, **states(model, optimizer))
 
 
 def run(backend, *arguments):
-    environment = os.environ | {"PYTHONWARNINGS": "error", "FORGENB_BACKEND": backend, "FORGENB_CUDA_SIMULATOR": "lanes"}
+    environment = os.environ | {
+        "PYTHONWARNINGS": "error",
+        "FORGENB_BACKEND": backend,
+        "FORGENB_CUDA_SIMULATOR": "lanes",
+    }
     result = subprocess.run(
         [sys.executable, "-c", CODE, *map(str, arguments)], capture_output=True, text=True, env=environment
     )

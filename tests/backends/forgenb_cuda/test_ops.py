@@ -2,21 +2,14 @@
 
 import numpy as np
 import pytest
+from support.small import small
 
 import forgenb as fnb
 from forgenb.ops import TABLE
-from forgenb.testing.samples import call, cotangent, expected, samples
+from forgenb.testing.samples import call, cotangent, expected
 
 NAMES = sorted(TABLE)
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
-
-SAMPLES, ELEMENTS = 6, 300
-
-
-def small(name):
-    """The first samples of a row that few lanes can work through."""
-    found = [s for s in samples(name) if sum(a.size for a in s.arrays) <= ELEMENTS]
-    return found[:SAMPLES] or samples(name)[:1]
 
 
 def outputs_and_gradients(name, sample):
