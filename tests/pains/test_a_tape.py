@@ -112,44 +112,15 @@ def test_mean_and_max_are_tracked():
     assert gradients(lambda x: x.max(), leaf([1.0, 3.0, 2.0])) == [[0, 1, 0]]
 
 
-class TestStoresIntoArrays:
-    """P14: a tracked value written into a NumPy array would lose its gradient in silence."""
-
-    @pytest.fixture
-    def tracked(self):
-        return leaf([1.0, 2.0]) * 2.0
-
-    @pytest.mark.parametrize("key", [slice(None), [0, 1], Ellipsis], ids=str)
-    def test_raise(self, tracked, key):
-        array = np.zeros(2)
-        with pytest.raises(TypeError, match="join tensors with stack or concat"):
-            array[key] = tracked
-        assert array.tolist() == [0, 0]
-
-    def test_of_one_element_raise_through_numpy(self, tracked):
-        """NumPy reports a sequence of its own accord, and our error as the cause."""
-        array = np.zeros(2)
-        with pytest.raises((TypeError, ValueError)) as caught:
-            array[0] = tracked[0]
-        reason = caught.value if isinstance(caught.value, TypeError) else caught.value.__cause__
-        assert isinstance(reason, TypeError)
-        assert "join tensors with stack or concat" in str(reason)
-        assert array.tolist() == [0, 0]
-
-    def test_conversions_and_untracked_values_go_through(self, tracked):
-        array = np.zeros(2)
-        array[0] = float(tracked[0])
-        array[1] = tracked[1].detach()
-        assert array.tolist() == [2, 4]
-        array[:] = tracked.detach()
-        np.testing.assert_allclose(tracked, [2, 4])
-        assert np.asarray(tracked, np.float32).dtype == np.float32
-        assert [tracked][0] is tracked
-
-    def test_containers_hold_tensors(self, tracked):
-        kept = [None]
-        kept[0] = tracked
-        assert kept[0] is tracked
+@pytest.mark.parametrize("key", [slice(None), [0, 1]], ids=str)
+def test_a_tracked_tensor_is_not_written_into_an_array(key):
+    """P14: its gradient would be lost in silence; what else is refused stands with the conversions."""
+    array, y = np.zeros(2), leaf([1.0, 2.0]) * 2.0
+    with pytest.raises(TypeError, match="join tensors with stack or concat"):
+        array[key] = y
+    assert array.tolist() == [0, 0]
+    array[key] = y.detach()
+    assert array.tolist() == [2, 4]
 
 
 def test_a_base_has_its_whole_gradient_though_a_view_of_it_exists():
