@@ -55,7 +55,10 @@ def signatures(monkeypatch):
         for place in differentiable(name, sample):
             tensors[place] = tensors[place].detach()
             tensors[place].requires_grad = True
+        before = fnb.stats()
         backward(call(name, tensors, sample))
+        run = fnb.stats().since(before)
+        assert bool(asked.seen) >= bool(run.launches + run.products), "a launch was not seen"
         return asked.seen
 
     return of

@@ -40,7 +40,7 @@ def test_gradients_agree_with_differences(name):
         fnb.gradcheck(f, *(sample.arrays[p] for p in places), tolerance=TABLE[name].gradient_tolerance)
 
 
-@pytest.mark.parametrize("name", FORWARD)
+@pytest.mark.parametrize("name", NAMES)
 def test_recording_changes_no_bits_and_tracks_float_outputs(name, each_backend):
     """P12: an op may also refuse a tracked input that has no gradient, but never drop it in silence."""
     found = samples(name) if each_backend == "cpu" else small(name)[:2]
