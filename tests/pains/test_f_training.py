@@ -5,7 +5,7 @@ import pytest
 from support.leaves import gradients, leaf
 
 import forgenb as fnb
-from forgenb import ops
+from forgenb import nn, ops
 from forgenb.data import batch_starts
 from forgenb.errors import TapeError
 
@@ -80,13 +80,15 @@ ATTENTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", ATTENTIONS)
+@pytest.mark.parametrize("name", [*ATTENTIONS, "layer", "rotary layer"])
 def test_a_later_token_changes_nothing_before_it(name):
     """P61: up to the change, the same bits."""
+    layer = nn.MultiHeadAttention(3 * WIDTH, 3, causal=True, rotary=name == "rotary layer", seed=1, dtype="float64")
+    attend = ATTENTIONS.get(name, layer)
     qkv = draw(2, 5, 3 * WIDTH).numpy().copy()
-    before = ATTENTIONS[name](fnb.tensor(qkv)).numpy().copy()
-    qkv[:, 3:] = 9.0
-    after = ATTENTIONS[name](fnb.tensor(qkv)).numpy()
+    before = attend(fnb.tensor(qkv)).numpy().copy()
+    qkv[:, 3:] = draw(2, 2, 3 * WIDTH, seed=1).numpy()
+    after = attend(fnb.tensor(qkv)).numpy()
     assert after[:, :3].tobytes() == before[:, :3].tobytes()
     assert not np.array_equal(after[:, 3:], before[:, 3:])
 

@@ -59,7 +59,7 @@ def test_an_op_in_other_dtypes(cuda, name, dtype):
 @pytest.mark.parametrize("name", NAMES)
 def test_an_op_passes_the_kit_on_its_smallest_samples(cuda, name):
     """Layouts, special values, accumulation, memory and ids too."""
-    least = min(max(a.size for a in s.arrays) for s in samples(name))
+    least = min(max(a.size for a in s.arrays) for s in samples(name) if all(a.size for a in s.arrays))
     results = list(check_backend("cuda", [name], ("float32", "int64"), largest=max(8, least)))
     assert [r.message for r in results if r.ok is False or r.unsupported] == []
     assert {r.check for r in results if r.ok} >= {"forward", "determinism"}
