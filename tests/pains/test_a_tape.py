@@ -112,9 +112,9 @@ def test_mean_and_max_are_tracked():
     assert gradients(lambda x: x.max(), leaf([1.0, 3.0, 2.0])) == [[0, 1, 0]]
 
 
-@pytest.mark.parametrize("key", [slice(None), [0, 1]], ids=str)
+@pytest.mark.parametrize("key", [slice(None), [0, 1], Ellipsis], ids=str)
 def test_a_tracked_tensor_is_not_written_into_an_array(key):
-    """P14: its gradient would be lost in silence; what else is refused stands with the conversions."""
+    """P14: its gradient would be lost in silence. More of this is in tests/interop."""
     array, y = np.zeros(2), leaf([1.0, 2.0]) * 2.0
     with pytest.raises(TypeError, match="join tensors with stack or concat"):
         array[key] = y
