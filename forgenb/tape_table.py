@@ -16,6 +16,7 @@ from .backend import seam
 from .errors import ArgumentError, TapeError
 from .sweep import sweep
 from .tape import _LISTENERS, Node
+from .tape_drawing import svg
 from .tensor import Tensor, full_like
 
 _CAPS = {
@@ -251,6 +252,16 @@ class Tape:
             shapes = ", ".join(map(str, entry.shapes))
             lines.append(f"{entry.op}#{entry.number} {shapes}" + (f" <- {read}" if read else ""))
         return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The graph as an SVG picture: a box for each entry, below the boxes that it reads; leaves are tinted.
+
+        The text is the whole file. Constants and what was recorded before this tape are not drawn. No Graphviz and no
+        matplotlib is needed; notebooks show a tape this way by themselves.
+        """
+        return svg(self.entries)
+
+    _repr_svg_ = svg
 
 
 def _cells(entry: Entry) -> list[str]:

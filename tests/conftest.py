@@ -1,5 +1,6 @@
 """Fixtures of several folders. No test may leave process-wide state changed: one fails it, and puts the state back."""
 
+import contextlib
 import os
 
 import pytest
@@ -19,6 +20,28 @@ def _nothing_is_left_changed():
     changed = differences(before, snapshot())
     restore(before)
     assert changed == [], f"the test left state changed: {', '.join(changed)}"
+
+
+@pytest.fixture(scope="session")
+def simulated_cuda():
+    """The CUDA backend without a GPU: on Numba's simulator where that was chosen, else on the lane interpreter."""
+    from support.cuda import lane_backend
+
+    return lane_backend(numba=os.environ.get("NUMBA_ENABLE_CUDASIM") == "1")
+
+
+@pytest.fixture(params=["cpu", "python", "cuda"])
+def each_backend(request):
+    """The name of the default backend, each in turn."""
+    from support.cuda import installed
+
+    import forgenb as fnb
+
+    with contextlib.ExitStack() as stack:
+        if request.param == "cuda":
+            stack.enter_context(installed(request.getfixturevalue("simulated_cuda")))
+        stack.enter_context(fnb.use(request.param))
+        yield request.param
 
 
 @pytest.fixture

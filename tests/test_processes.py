@@ -29,12 +29,13 @@ lowered = Lowered()
 """
 
 IMPORT = """
-import sys, threading
-before = set(sys.modules)
+import os, sys, threading
+before = dict(os.environ)
 import forgenb
+changed = dict(os.environ) != before
 heavy = [name for name in ("scipy.linalg", "numba.cuda", "rich", "torch") if name in sys.modules]
 import json
-print(json.dumps({"heavy": heavy, "threads": threading.active_count(), "lowered": lowered.names}))
+print(json.dumps({"heavy": heavy, "threads": threading.active_count(), "lowered": lowered.names, "changed": changed}))
 """
 
 TRAIN = """
@@ -46,21 +47,24 @@ sys.exit(code)
 """
 
 
-def run(code, *arguments, **environment):
+def run(code, *arguments, cwd=None, **environment):
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", code, *map(str, arguments)],
         env={**os.environ, **environment},
+        cwd=cwd,
         capture_output=True,
         text=True,
         timeout=300,
     )
 
 
-def test_import_does_nothing():
-    result = run(COUNT + IMPORT)
+def test_import_does_nothing(tmp_path):
+    """P116: it prints nothing, changes no variable of the environment, and writes nothing, in no home folder either."""
+    result = run(COUNT + IMPORT, cwd=tmp_path, HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout) == {"heavy": [], "threads": 1, "lowered": []}
+    assert json.loads(result.stdout) == {"heavy": [], "threads": 1, "lowered": [], "changed": False}
     assert result.stderr == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_process_compiles_nothing(tmp_path):

@@ -26,6 +26,7 @@ LAYERS = [
         "creation",
         "tape",
         "sweep",
+        "tape_drawing",
         "tape_table",
         "functional",
         "dtypes",

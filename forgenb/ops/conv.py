@@ -30,6 +30,7 @@ CASES: tuple[tuple[tuple, tuple, dict], ...] = (
     ((3, 2, 4, 3), (2, 2, 1, 1), {}),
     ((1, 3, 5, 5), (3, 1, 5, 2), {"groups": 3, "stride": (1, 3), "padding": (3, 0)}),
     ((0, 2, 4, 4), (3, 2, 2, 2), {}),
+    ((1, 1, 2, 4), (1, 1, 2, 2), {}),
 )
 """Shapes of inputs and weights, and settings, of the samples."""
 
@@ -342,6 +343,7 @@ def _by_weight(x: Tensor, dout: Tensor, window: Window, groups: int) -> Tensor:
 def _line_samples(rng: np.random.Generator):
     yield (rng.uniform(-2, 2, (2, 3, 7)), rng.uniform(-1, 1, (4, 3, 3)), rng.uniform(-1, 1, 4)), {"padding": 1}
     yield (rng.uniform(-2, 2, (3, 4, 9)), rng.uniform(-1, 1, (2, 2, 2))), {"stride": 2, "dilation": 3, "groups": 2}
+    yield (rng.uniform(-2, 2, (1, 1, 5)), rng.uniform(-1, 1, (2, 1, 2)), rng.uniform(-1, 1, 2)), {}
 
 
 def _line_reference(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):

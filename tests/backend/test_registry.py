@@ -185,6 +185,7 @@ def test_a_broken_plugin_is_not_imported_twice(site, monkeypatch):
 
 @pytest.mark.parametrize("kind", sorted(set(BROKEN) - {"away"}))
 def test_refresh_tries_again_when_the_cause_is_gone(site, kind):
+    """P110."""
     announce(site, "stranger", {"strange": "strange_module"})
     plugin(site, "strange_module", BROKEN[kind][0])
     with pytest.raises(BackendBroken, match="strange"):

@@ -25,6 +25,7 @@ def test_linear_is_an_affine_map_with_gradients():
     np.testing.assert_allclose(x.grad.numpy(), np.broadcast_to(w.sum(1), (4, 5, 3)), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("each_backend")
 def test_shapes_and_decay_of_parameters():
     """P26: a bias has one axis."""
     layer = nn.Linear(5, 3)

@@ -64,6 +64,7 @@ def test_zero_grad_clears_all_but_frozen_parameters():
     assert all(p.grad is None for p in net.parameters())
 
 
+@pytest.mark.usefixtures("each_backend")
 def test_two_backward_passes_add_up_for_every_parameter():
     """P67: no rule overwrites."""
     net = Net()
@@ -112,6 +113,7 @@ def test_a_load_between_forward_and_backward_is_noticed():
         out.backward()
 
 
+@pytest.mark.usefixtures("each_backend")
 def test_a_state_that_does_not_fit_is_refused_whole():
     """P26."""
     net = Net()

@@ -88,24 +88,6 @@ def test_rotary_products_depend_on_the_distance_alone():
     np.testing.assert_allclose(ops.rope(ops.rope(q), inverse=True).numpy(), q.numpy(), rtol=1e-12)
 
 
-def test_unfused_attention_does_not_see_the_future():
-    """P61."""
-    q, k, v = (draw(2, 5, 4, seed=s) for s in range(3))
-    before = ops.unfused_attention(q, k, v, causal=True).numpy().copy()
-    k[:, 3:] = 9.0
-    v[:, 3:] = -9.0
-    after = ops.unfused_attention(q, k, v, causal=True).numpy()
-    assert after[:, :3].tobytes() == before[:, :3].tobytes()
-    assert not np.array_equal(after, before)
-
-
-def test_unfused_attention_equals_the_packed_one():
-    qkv = draw(2, 5, 12)
-    q, k, v = (qkv[:, :, 4 * i : 4 * i + 4].reshape(2, 5, 2, 2).transpose((0, 2, 1, 3)) for i in range(3))
-    y = ops.unfused_attention(q, k, v, causal=True).transpose((0, 2, 1, 3)).reshape(2, 5, 4)
-    np.testing.assert_allclose(y.numpy(), ops.attention(qkv, 2).numpy(), rtol=1e-6, atol=1e-6)
-
-
 def test_a_cell_whose_outputs_are_used_in_part():
     gates, c = draw(2, 12, tracked=True), draw(2, 3, seed=1, tracked=True)
     ops.lstm_cell(gates, c)[1].sum().backward()

@@ -93,6 +93,7 @@ def test_five_steps_follow_the_papers(kind, dtype):
     assert optimizer.steps == 5
 
 
+@pytest.mark.usefixtures("each_backend")
 @each_kind
 @pytest.mark.parametrize("clip", [None, 0.1])
 def test_a_step_never_writes_a_gradient(make, clip):
@@ -107,6 +108,7 @@ def test_a_step_never_writes_a_gradient(make, clip):
     assert p.memory is not p.grad.memory
 
 
+@pytest.mark.usefixtures("each_backend")
 @each_kind
 def test_unused_and_frozen_parameters_stay_as_they_are(make):
     """P10."""
@@ -173,6 +175,7 @@ def test_gradients_of_any_layout_are_read(make):
     np.testing.assert_array_equal(flat.numpy(), turned.numpy())
 
 
+@pytest.mark.usefixtures("each_backend")
 @each_kind
 def test_a_resumed_run_has_the_same_bits(make):
     """P63, within one process."""

@@ -7,25 +7,32 @@ from forgenb.ops import TABLE
 from forgenb.routine import compile
 from forgenb.testing.samples import bits, call, differentiable, samples
 
-NAMES = sorted(name for name in TABLE if not TABLE[name].in_place)
 MOST = 4
 
 
-def recordable(name):
-    """The first samples whose ids do not count from the end and whose operands and results hold something.
+def recordable(name, found):
+    """Those whose ids do not count from the end and whose operands and results hold something.
 
     A routine reads its ids anew in each run, so that they must not be negative.
     """
-    found = [s.cast("float32") for s in samples(name) if all(a.size for a in s.arrays)]
+    found = [s.cast("float32") for s in found if all(a.size for a in s.arrays)]
     found = [s for s in found if s.reals and not any(a.dtype.kind == "i" and (a < 0).any() for a in s.arrays)]
-    return [s for s in found if all(t.size for t in call(name, map(fnb.tensor, s.arrays), s))][:MOST]
+    return [s for s in found if all(t.size for t in call(name, map(fnb.tensor, s.arrays), s))]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_routine_has_the_bits_of_eager(name):
-    found = recordable(name)
+def elements(sample):
+    """How many numbers all operands have."""
+    return sum(a.size for a in sample.arrays)
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_a_routine_has_the_bits_of_eager(name, each_backend):
+    """Several samples on the CPU; elsewhere the smallest one, but for those of a few elements."""
+    found = recordable(name, samples(name))
+    if each_backend != "cpu":
+        found = sorted(found, key=lambda sample: (elements(sample) < 6, elements(sample)))[:1]
     assert found
-    for sample in found:
+    for sample in found[:MOST]:
         places = differentiable(name, sample)
 
         def step(*arrays, sample=sample, places=places):
@@ -33,6 +40,8 @@ def test_a_routine_has_the_bits_of_eager(name):
             for place in places:
                 tensors[place] = tensors[place].detach()
                 tensors[place].requires_grad = True
+            if TABLE[name].in_place:
+                tensors[0] = tensors[0].copy()
             outputs = call(name, tensors, sample)
             for out in outputs:
                 if out.requires_grad:

@@ -2,21 +2,15 @@
 
 import numpy as np
 import pytest
+from support.small import small
 
 import forgenb as fnb
 from forgenb.ops import TABLE
+from forgenb.testing.kit import check_backend
 from forgenb.testing.samples import call, cotangent, expected, samples
 
 NAMES = sorted(TABLE)
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
-
-SAMPLES, ELEMENTS = 6, 300
-
-
-def small(name):
-    """The first samples of a row that few lanes can work through."""
-    found = [s for s in samples(name) if sum(a.size for a in s.arrays) <= ELEMENTS]
-    return found[:SAMPLES] or samples(name)[:1]
 
 
 def outputs_and_gradients(name, sample):
@@ -60,6 +54,15 @@ def test_an_op_in_other_dtypes(cuda, name, dtype):
             outputs = call(name, [fnb.tensor(a) for a in sample.arrays], sample)
         for out, wanted in zip(outputs, expected(name, sample), strict=True):
             close(out.numpy(), wanted, TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_op_passes_the_kit_on_its_smallest_samples(cuda, name):
+    """Layouts, special values, accumulation, memory and ids too."""
+    least = min(max(a.size for a in s.arrays) for s in samples(name) if all(a.size for a in s.arrays))
+    results = list(check_backend("cuda", [name], ("float32", "int64"), largest=max(8, least)))
+    assert [r.message for r in results if r.ok is False or r.unsupported] == []
+    assert {r.check for r in results if r.ok} >= {"forward", "determinism"}
 
 
 POINTWISE = ["exp", "log", "tanh", "sigmoid", "gelu", "sqrt", "pow", "div"]
