@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops import class_losses, losses
+from ..ops import losses
 from ..ops.activations import relu, sigmoid, tanh
+from ..ops.binary_loss import bce_with_logits
+from ..ops.class_losses import nll_loss
+from ..ops.cross_entropy import cross_entropy
 from ..ops.gelu import gelu
 from ..ops.log_softmax import log_softmax
-from ..ops.loss import bce_with_logits, cross_entropy
 from ..ops.softmax import softmax
 from ..tensor import Tensor
 from .module import Module
@@ -80,10 +82,8 @@ class CrossEntropyLoss(Module):
         self.label_smoothing, self.ignore_index = label_smoothing, ignore_index
 
     def forward(self, logits: Tensor, targets: Any) -> Tensor:
-        """See `forgenb.ops.cross_entropy` and `forgenb.ops.smoothed_cross_entropy`."""
-        if self.label_smoothing == 0 and self.ignore_index is None:
-            return cross_entropy(logits, targets)
-        return class_losses.smoothed_cross_entropy(logits, targets, self.label_smoothing, self.ignore_index)
+        """See `forgenb.ops.cross_entropy`."""
+        return cross_entropy(logits, targets, self.label_smoothing, self.ignore_index)
 
 
 class NLLLoss(Module):
@@ -100,7 +100,7 @@ class NLLLoss(Module):
 
     def forward(self, log_probs: Tensor, targets: Any) -> Tensor:
         """See `forgenb.ops.nll_loss`."""
-        return class_losses.nll_loss(log_probs, targets, self.ignore_index)
+        return nll_loss(log_probs, targets, self.ignore_index)
 
 
 class BCEWithLogitsLoss(Module):
