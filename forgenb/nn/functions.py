@@ -12,8 +12,10 @@ from ..ops.activations import relu, sigmoid, tanh
 from ..ops.binary_loss import bce_with_logits
 from ..ops.class_losses import nll_loss
 from ..ops.cross_entropy import cross_entropy
+from ..ops.error_function import gelu_erf
 from ..ops.gelu import gelu
 from ..ops.log_softmax import log_softmax
+from ..ops.rectifiers import elu, leaky_relu, logsigmoid, silu, softplus
 from ..ops.softmax import softmax
 from ..tensor import Tensor
 from .module import Module
@@ -27,12 +29,79 @@ class ReLU(Module):
         return relu(x)
 
 
-class GELU(Module):
-    """The Gaussian error linear unit, element by element."""
+class LeakyReLU(Module):
+    """The rectifier that lets a share of negative numbers through, element by element.
+
+    Parameters
+    ----------
+    slope : float
+        That share.
+    """
+
+    def __init__(self, slope: float = 0.01):
+        self.slope = slope
 
     def forward(self, x: Tensor) -> Tensor:
-        """See `forgenb.ops.gelu`."""
-        return gelu(x)
+        """See `forgenb.ops.leaky_relu`."""
+        return leaky_relu(x, self.slope)
+
+
+class ELU(Module):
+    """The exponential linear unit, element by element.
+
+    Parameters
+    ----------
+    alpha : float
+        Minus the limit towards minus infinity.
+    """
+
+    def __init__(self, alpha: float = 1.0):
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.elu`."""
+        return elu(x, self.alpha)
+
+
+class SiLU(Module):
+    """The logistic function times its argument, element by element."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.silu`."""
+        return silu(x)
+
+
+class Softplus(Module):
+    """The smooth rectifier, element by element."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.softplus`."""
+        return softplus(x)
+
+
+class LogSigmoid(Module):
+    """The logarithm of the logistic function, element by element."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.logsigmoid`."""
+        return logsigmoid(x)
+
+
+class GELU(Module):
+    """The Gaussian error linear unit, element by element.
+
+    Parameters
+    ----------
+    exact : bool
+        Whether by the error function; otherwise by a hyperbolic tangent, as in GPT-2.
+    """
+
+    def __init__(self, exact: bool = False):
+        self.exact = exact
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.gelu` and `forgenb.ops.gelu_erf`."""
+        return gelu_erf(x) if self.exact else gelu(x)
 
 
 class Tanh(Module):
