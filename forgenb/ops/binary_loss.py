@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import compute_dtype
+from ..dtypes import compute_dtype, result_dtype
 from ..errors import DTypeError, ShapeError
 from ..kernel import map_kernel
 from ..kernel.elementary import exp, log1p
@@ -61,7 +61,7 @@ def _bce_operands(name: str, logits, targets) -> tuple[Tensor, Tensor]:
     return logits, targets
 
 
-@op(_bce_samples, bce_with_logits_reference, (0, 1))
+@op(_bce_samples, bce_with_logits_reference, (0, 1), dtypes="float beside")
 def bce_with_logits(logits, targets) -> Tensor:
     r"""Mean binary cross entropy of logits, :math:`out = \frac1n \sum_i \max(z_i, 0) - z_i y_i + \log(1 + e^{-|z_i|})`.
 
@@ -103,7 +103,7 @@ def _bce_grad_samples(rng: np.random.Generator):
         yield (*arrays, rng.uniform(0.5, 2, ())), keywords
 
 
-@op(_bce_grad_samples, lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size, ())
+@op(_bce_grad_samples, lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size, (), dtypes="float beside")
 def bce_with_logits_grad(logits, targets, dout) -> Tensor:
     """Gradient of `bce_with_logits` for the logits, see there; `dout` is one number.
 
@@ -117,4 +117,4 @@ def bce_with_logits_grad(logits, targets, dout) -> Tensor:
     refuse_tracked("bce_with_logits_grad", (logits, targets, dout))
     scale = 1.0 / max(logits.size, 1)
     operands = logits.detach(), targets.detach(), row_major(dout, ())
-    return run_map(bce_with_logits_grad_kernel, operands, (scale,), dtype=logits.dtype)
+    return run_map(bce_with_logits_grad_kernel, operands, (scale,), dtype=result_dtype(logits.dtype, dout.dtype))

@@ -83,7 +83,7 @@ def nll_loss_reference(x, targets, ignore_index=NONE):
     return picked[kept].sum() / kept.sum()
 
 
-@op(class_samples, nll_loss_reference)
+@op(class_samples, nll_loss_reference, dtypes="floats")
 def nll_loss(log_probs, targets, ignore_index: int | None = None) -> Tensor:
     r"""Mean negative log likelihood, :math:`out = -\frac1T \sum_t x_{t, y_t}`, over the rows that are not ignored.
 

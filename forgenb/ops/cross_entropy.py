@@ -101,7 +101,7 @@ def cross_entropy_reference(x, targets, label_smoothing=0.0, ignore_index=NONE):
     return -terms.sum(-1)[kept].sum() / kept.sum()
 
 
-@op(_samples, cross_entropy_reference)
+@op(_samples, cross_entropy_reference, dtypes="floats")
 def cross_entropy(logits, targets, label_smoothing: float = 0.0, ignore_index: int | None = None) -> Tensor:
     r"""Mean cross entropy of logits over the rows that are not ignored, in nats.
 
@@ -173,7 +173,7 @@ def _grad_reference(x, targets, lse, dout, total=None, label_smoothing=0.0, igno
     return np.where(kept, (np.exp(x - lse[..., None]) - wanted) * dout / total, 0.0)
 
 
-@op(_grad_samples, _grad_reference, ())
+@op(_grad_samples, _grad_reference, (), dtypes="first float")
 def cross_entropy_grad(
     logits, targets, lse, dout, total=None, label_smoothing: float = 0.0, ignore_index: int | None = None
 ) -> Tensor:

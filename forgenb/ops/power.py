@@ -80,7 +80,7 @@ def _mixed(x: Tensor, y: Tensor, dout: Tensor) -> Tensor:
     return add(mul(y, pow_grad_exponent(x, lower, dout)), mul(pow_(x, lower), dout))
 
 
-@op(_grad_samples, lambda x, y, dout: dout * y * x ** (y - 1), (0, 1, 2))
+@op(_grad_samples, lambda x, y, dout: dout * y * x ** (y - 1), (0, 1, 2), dtypes="float")
 def pow_grad(x, y, dout) -> Tensor:
     r"""Gradient of `pow` for the base, :math:`dx = y\,x^{y-1}\,dout`, not summed to the shape of `x`.
 
@@ -97,7 +97,7 @@ def pow_grad(x, y, dout) -> Tensor:
     return record(run_map(pow_grad_kernel, (x, y, dout)), (x, y, dout), backward)
 
 
-@op(_grad_samples, lambda x, y, dout: dout * x**y * np.log(x), (0, 1, 2))
+@op(_grad_samples, lambda x, y, dout: dout * x**y * np.log(x), (0, 1, 2), dtypes="float")
 def pow_grad_exponent(x, y, dout) -> Tensor:
     r"""Gradient of `pow` for the exponent, :math:`dy = x^y \log(x)\,dout`, not summed to the shape of `y`.
 
@@ -123,7 +123,7 @@ def _number_grad_reference(x, dout, exponent):
     return dout * exponent * x ** (exponent - 1) if exponent else np.zeros_like(x)
 
 
-@op(_number_grad_samples, _number_grad_reference, (0, 1))
+@op(_number_grad_samples, _number_grad_reference, (0, 1), dtypes="float")
 def pow_number_grad(x, dout, exponent: float) -> Tensor:
     r"""Gradient of `pow` with a number :math:`n` as exponent, :math:`dx = n\,x^{n-1}\,dout`.
 
@@ -147,7 +147,7 @@ def _pow_samples(rng: np.random.Generator):
     yield (rng.uniform(-2, -0.5, 7),), {"y": 3}
 
 
-@op(_pow_samples, lambda x, y: np.power(x, y), (0, 1), name="pow")
+@op(_pow_samples, lambda x, y: np.power(x, y), (0, 1), name="pow", dtypes="numbers")
 def pow_(x, y) -> Tensor:
     r"""Power with broadcasting, :math:`out = x^y`. The exponents 2 and 0.5 are done by `square` and `sqrt`.
 

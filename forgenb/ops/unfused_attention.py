@@ -32,7 +32,7 @@ def unfused_attention_reference(q, k, v, causal=False):
     return softmax_reference(scores, causal, k.shape[-2] - q.shape[-2] if causal else 0) @ v
 
 
-@op(_samples, unfused_attention_reference, (0, 1, 2))
+@op(_samples, unfused_attention_reference, (0, 1, 2), dtypes="floats")
 def unfused_attention(q, k, v, causal: bool = False, weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     r"""Scaled dot product attention, :math:`out = softmax(q k^T / \sqrt{d})\,v`.
 

@@ -105,6 +105,11 @@ def several(result) -> tuple:
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
 
+def ruled_dtype(name: str, sample: Sample) -> np.dtype | None:
+    """The dtype that the table of result dtypes gives the results; None where it says that the op refuses."""
+    return TABLE[name].rule.result([sample.arrays[p].dtype for p in sample.reals], sample.keywords)
+
+
 def call(name: str, tensors, sample: Sample) -> tuple[Tensor, ...]:
     """The op's results as a tuple of tensors."""
     return several(TABLE[name].function(*tensors, **sample.keywords))
