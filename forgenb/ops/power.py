@@ -167,9 +167,10 @@ def pow_(x, y) -> Tensor:
         x = as_tensor(x)
         if x.dtype.kind == "f" or type(y) is float:
             return _pow_number(as_float(x), float(y))
+    number = y if isinstance(y, int) else None
     x, y = pair(x, y)
     if x.dtype.kind != "f" and y.dtype.kind != "f":
-        return _pow_whole(x, y)
+        return _pow_whole(x, y, number)
     dtype = result_dtype(x.dtype, y.dtype)
     x = x if x.dtype.kind == "f" else copied(x, dtype)
     y = y if y.dtype.kind == "f" else copied(y, dtype)
@@ -194,8 +195,11 @@ def _pow_number(x: Tensor, number: float) -> Tensor:
     return record(run_map(pow_number_kernel, (x,), (number,)), (x,), backward)
 
 
-def _pow_whole(x: Tensor, y: Tensor) -> Tensor:
-    if y.size and int(y.numpy().min()) < 0:
+def _pow_whole(x: Tensor, y: Tensor, number: int | None) -> Tensor:
+    """The power of integers; a `number` that the exponent is made of need not be read back."""
+    if number is None and y.size:
+        number = int(y.numpy().min())
+    if number is not None and number < 0:
         raise ArgumentError(
             f"pow got integers of dtype {x.dtype.name} with a negative exponent, whose result is no integer: "
             "convert the base with astype('float32')"
