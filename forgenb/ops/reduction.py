@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import FLOAT16, float_dtype, sum_dtype
+from ..dtypes import DEFAULT, FLOAT16, float_dtype, sum_dtype
 from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
@@ -171,9 +171,15 @@ def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
 def mean(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Mean over axes, :math:`out = \frac1n \sum_{axis} x`; the mean of nothing is NaN, of integers float32.
 
+    Half precision is divided before it is rounded, so that a sum beyond its largest number has a mean.
+
     Backward: :math:`dx = dout / n`, broadcast along the axes. Saves nothing.
     """
     x = as_tensor(x)
+    if x.dtype is FLOAT16:
+        from .casts import astype
+
+        return astype(mean(astype(x, DEFAULT), axis, keepdims), FLOAT16)
     if x.dtype.kind != "f":
         x = copied(x, float_dtype(x.dtype))
     axes = normalized_axes("mean", x.ndim, axis)
