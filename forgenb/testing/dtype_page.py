@@ -35,6 +35,33 @@ an int beside bools {INT64}. Arrays and NumPy's own numbers count as tensors.
 
 {{numbers}}
 
+## Training in float16
+
+Parameters and activations in float16 take half the memory, and every kernel computes in float32. Sums, norms,
+statistics and the moments of optimisers are float32 as well. Small gradients would still be lost where they are stored,
+so the loss is scaled, in float32, and the update divides by the scale again. A step with a gradient that is not finite
+changes no parameter, no moment and no count; it halves the scale. It works alike in a routine, where the scale is asked
+for before each run.
+
+```python
+optimizer, scaler = fnb.optim.AdamW(model.parameters(), lr=1e-2), fnb.optim.LossScaler()
+
+
+def step(x, y):
+    optimizer.zero_grad()
+    loss = fnb.ops.cross_entropy(model(x).astype("float32"), y)
+    scaler(loss).backward()
+    return loss, optimizer.step(clip_norm=1.0, scaler=scaler)
+
+
+run = fnb.compile(step)
+for x, y in data:
+    loss, norm = run(x, y)
+```
+
+Gradients stay scaled where they lie; `step` returns the norm of those that are not. A weight in float16 has 11 bits, so
+an update below 1/4000 of a weight is lost: where the learning rate is that small, keep the parameters in float32.
+
 ## Every op
 
 Which rule an op follows stands in its row of the op table, and the conformance kit checks it on every backend. Ids,
