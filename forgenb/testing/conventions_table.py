@@ -121,6 +121,9 @@ SECTIONS: dict[str, tuple[str, list[Any]]] = {
     "Zeros": ("Division by zero, and what is divided or multiplied by zero on the way.", ZEROS),
     "Powers": ("Anything to the power 0 is 1. A base below 0 has no slope in its exponent.", POWERS),
     "Ends": ("The ends of domains and of the numbers that a dtype holds.", EDGES),
-    "NaN": ("It is kept, and wins every maximum and minimum.", NOT_NUMBERS),
+    "NaN": (
+        "It is kept and wins every maximum and minimum; where it wins along an axis, the elements get no gradient.",
+        NOT_NUMBERS,
+    ),
     "Nothing": ("Reductions of no elements have the neutral element, where there is one.", NOTHING),
 }
