@@ -17,7 +17,7 @@ from ..ops import TABLE
 from ..tensor import Tensor
 
 FLOATS = ("float16", "float32", "float64")
-INTEGERS = ("int64", "bool")
+INTEGERS = ("int32", "int64", "bool")
 SHAPE_CLASSES = ("0-d", "one", "empty", "odd", "broadcast", "non-contiguous")
 
 
