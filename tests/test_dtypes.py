@@ -40,14 +40,19 @@ def dtypes_of(reals):
     return pairs + ([(FLOAT32, FLOAT32, *[d] * (reals - 2)) for d in ORDER] if reals > 2 else [])
 
 
+def mixed(sample, dtypes):
+    """The sample with an operand in each dtype; all are positive, since an integer has no negative powers."""
+    cast = sample
+    for place, dtype in zip(sample.reals, dtypes, strict=True):
+        cast = cast.changed(place, np.abs(sample.cast(dtype).arrays[place]).astype(dtype))
+    return cast
+
+
 @pytest.mark.parametrize("name", sorted(TABLE))
 def test_an_op_on_all_dtypes_gives_what_the_table_says(name):
     sample = sample_of(name)
     for dtypes in dtypes_of(len(sample.reals)):
-        cast = sample
-        for place, dtype in zip(sample.reals, dtypes, strict=True):
-            positive = np.abs(sample.cast(dtype).arrays[place])  # an integer has no negative powers
-            cast = cast.changed(place, positive.astype(dtype))
+        cast = mixed(sample, dtypes)
         wanted = ruled_dtype(name, cast)
         with fnb.use("python"):
             operands = [fnb.tensor(a) for a in cast.arrays]
@@ -56,6 +61,25 @@ def test_an_op_on_all_dtypes_gives_what_the_table_says(name):
                     call(name, operands, cast)
             else:
                 assert {out.dtype for out in call(name, operands, cast)} == {wanted}, dtypes
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_op_of_each_rule_on_every_backend(rule):
+    """The first op of the rule, on the first operands that differ in dtype, or else the first that it takes."""
+    name = next(name for name, row in TABLE.items() if row.dtypes == rule)
+    sample = sample_of(name)
+    found = [mixed(sample, dtypes) for dtypes in dtypes_of(len(sample.reals))]
+    found = [cast for cast in found if ruled_dtype(name, cast) is not None]
+    cast = next((c for c in found if len({c.arrays[p].dtype for p in c.reals}) > 1), found[0])
+    results = []
+    for backend in BACKENDS:
+        with fnb.use(backend):
+            outputs = call(name, [fnb.tensor(a) for a in cast.arrays], cast)
+        assert {out.dtype for out in outputs} == {ruled_dtype(name, cast)}
+        results.append([out.numpy() for out in outputs])
+    for other in results[1:]:
+        for one, two in zip(results[0], other, strict=True):
+            np.testing.assert_allclose(one.astype(float), two.astype(float), rtol=2e-3)  # some of them are float16
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
