@@ -16,9 +16,9 @@ from ..errors import ArgumentError
 from ..nn import Embedding, LayerNorm, Linear, Module, ModuleList
 from ..nn.dropout import Sites, check_rate
 from ..ops.attention import attention
+from ..ops.cross_entropy import cross_entropy
 from ..ops.embedding import embedding
 from ..ops.gelu import gelu
-from ..ops.loss import cross_entropy
 from ..ops.matmul import matmul
 from ..routine import frozen, late, scope
 from ..tensor import Tensor

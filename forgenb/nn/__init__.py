@@ -11,18 +11,23 @@ from .conv import AvgPool2d, Conv1d, Conv2d, MaxPool2d
 from .dropout import Dropout
 from .embedding import Embedding
 from .functions import (
+    ELU,
     GELU,
     BCEWithLogitsLoss,
     CrossEntropyLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
+    LeakyReLU,
+    LogSigmoid,
     LogSoftmax,
     MSELoss,
     NLLLoss,
     ReLU,
     Sigmoid,
+    SiLU,
     Softmax,
+    Softplus,
     Tanh,
 )
 from .linear import Linear
@@ -31,6 +36,7 @@ from .norm import GroupNorm, LayerNorm, RMSNorm
 from .recurrent import GRU, LSTM, RNN
 
 __all__ = [
+    "ELU",
     "GELU",
     "GRU",
     "LSTM",
@@ -50,7 +56,9 @@ __all__ = [
     "KLDivLoss",
     "L1Loss",
     "LayerNorm",
+    "LeakyReLU",
     "Linear",
+    "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
     "MaxPool2d",
@@ -62,8 +70,10 @@ __all__ = [
     "ReLU",
     "Residual",
     "Sequential",
+    "SiLU",
     "Sigmoid",
     "Softmax",
+    "Softplus",
     "Tanh",
     "init",
 ]

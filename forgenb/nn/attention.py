@@ -9,6 +9,8 @@ from typing import Any
 
 from .. import random
 from ..errors import ArgumentError
+from ..ops.attention import attention
+from ..ops.joining import concat
 from ..ops.movement import reshape, transpose
 from ..ops.rope import rope
 from ..ops.unfused_attention import unfused_attention
@@ -19,6 +21,9 @@ from .module import Module
 
 class MultiHeadAttention(Module):
     r"""Scaled dot product attention in several heads: :math:`y = concat_i(softmax(q_i k_i^T / \sqrt d)\,v_i)\,W + b`.
+
+    A causal layer over its own sequence runs through the fused op, `forgenb.ops.attention`, which keeps no weights for
+    backward; any other, or one that is asked for its weights, through `forgenb.ops.unfused_attention`.
 
     Parameters
     ----------
@@ -70,16 +75,27 @@ class MultiHeadAttention(Module):
             for part in ("query", "key", "value", "out")
         )
 
-    def forward(self, x: Tensor, memory: Tensor | None = None) -> Tensor:
-        """Map queries ``x[b, t, width]`` to ``[b, t, width]``; keys and values come from `memory`, or from x."""
+    def forward(self, x: Tensor, memory: Tensor | None = None, weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        """Map queries ``x[b, t, width]`` to ``[b, t, width]``; keys and values come from `memory`, or from x.
+
+        With `weights` the result is a pair: what each query takes from each key comes second, ``[b, heads, t, s]``.
+        """
         source = x if memory is None else memory
-        q, k, v = self._heads(self.query(x)), self._heads(self.key(source)), self._heads(self.value(source))
+        q, k, v = self.query(x), self.key(source), self.value(source)
         if self.rotary:
-            q, k = rope(q), rope(k)
-        y = transpose(unfused_attention(q, k, v, self.causal), (0, 2, 1, 3))
-        return self.out(reshape(y, x.shape))
+            q, k = self._together(rope(self._heads(q))), self._together(rope(self._heads(k)))
+        if self.causal and memory is None and not weights:
+            return self.out(attention(concat([q, k, v], axis=-1), self.heads))
+        y, shares = unfused_attention(*map(self._heads, (q, k, v)), causal=self.causal, weights=True)
+        out = self.out(self._together(y))
+        return (out, shares) if weights else out
 
     def _heads(self, x: Tensor) -> Tensor:
         """``[b, t, width]`` as ``[b, heads, t, width / heads]``."""
         b, t, width = x.shape
         return transpose(reshape(x, (b, t, self.heads, width // self.heads)), (0, 2, 1, 3))
+
+    def _together(self, x: Tensor) -> Tensor:
+        """``[b, heads, t, width / heads]`` as ``[b, t, width]``."""
+        b, heads, t, columns = x.shape
+        return reshape(transpose(x, (0, 2, 1, 3)), (b, t, heads * columns))

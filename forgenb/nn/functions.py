@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops import class_losses, losses
+from ..ops import losses
 from ..ops.activations import relu, sigmoid, tanh
+from ..ops.binary_loss import bce_with_logits
+from ..ops.class_losses import nll_loss
+from ..ops.cross_entropy import cross_entropy
+from ..ops.error_function import gelu_erf
 from ..ops.gelu import gelu
 from ..ops.log_softmax import log_softmax
-from ..ops.loss import bce_with_logits, cross_entropy
+from ..ops.rectifiers import elu, leaky_relu, logsigmoid, silu, softplus
 from ..ops.softmax import softmax
 from ..tensor import Tensor
 from .module import Module
@@ -25,12 +29,79 @@ class ReLU(Module):
         return relu(x)
 
 
-class GELU(Module):
-    """The Gaussian error linear unit, element by element."""
+class LeakyReLU(Module):
+    """The rectifier that lets a share of negative numbers through, element by element.
+
+    Parameters
+    ----------
+    slope : float
+        That share.
+    """
+
+    def __init__(self, slope: float = 0.01):
+        self.slope = slope
 
     def forward(self, x: Tensor) -> Tensor:
-        """See `forgenb.ops.gelu`."""
-        return gelu(x)
+        """See `forgenb.ops.leaky_relu`."""
+        return leaky_relu(x, self.slope)
+
+
+class ELU(Module):
+    """The exponential linear unit, element by element.
+
+    Parameters
+    ----------
+    alpha : float
+        Minus the limit towards minus infinity.
+    """
+
+    def __init__(self, alpha: float = 1.0):
+        self.alpha = alpha
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.elu`."""
+        return elu(x, self.alpha)
+
+
+class SiLU(Module):
+    """The logistic function times its argument, element by element."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.silu`."""
+        return silu(x)
+
+
+class Softplus(Module):
+    """The smooth rectifier, element by element."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.softplus`."""
+        return softplus(x)
+
+
+class LogSigmoid(Module):
+    """The logarithm of the logistic function, element by element."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.logsigmoid`."""
+        return logsigmoid(x)
+
+
+class GELU(Module):
+    """The Gaussian error linear unit, element by element.
+
+    Parameters
+    ----------
+    exact : bool
+        Whether by the error function; otherwise by a hyperbolic tangent, as in GPT-2.
+    """
+
+    def __init__(self, exact: bool = False):
+        self.exact = exact
+
+    def forward(self, x: Tensor) -> Tensor:
+        """See `forgenb.ops.gelu` and `forgenb.ops.gelu_erf`."""
+        return gelu_erf(x) if self.exact else gelu(x)
 
 
 class Tanh(Module):
@@ -80,10 +151,8 @@ class CrossEntropyLoss(Module):
         self.label_smoothing, self.ignore_index = label_smoothing, ignore_index
 
     def forward(self, logits: Tensor, targets: Any) -> Tensor:
-        """See `forgenb.ops.cross_entropy` and `forgenb.ops.smoothed_cross_entropy`."""
-        if self.label_smoothing == 0 and self.ignore_index is None:
-            return cross_entropy(logits, targets)
-        return class_losses.smoothed_cross_entropy(logits, targets, self.label_smoothing, self.ignore_index)
+        """See `forgenb.ops.cross_entropy`."""
+        return cross_entropy(logits, targets, self.label_smoothing, self.ignore_index)
 
 
 class NLLLoss(Module):
@@ -100,7 +169,7 @@ class NLLLoss(Module):
 
     def forward(self, log_probs: Tensor, targets: Any) -> Tensor:
         """See `forgenb.ops.nll_loss`."""
-        return class_losses.nll_loss(log_probs, targets, self.ignore_index)
+        return nll_loss(log_probs, targets, self.ignore_index)
 
 
 class BCEWithLogitsLoss(Module):

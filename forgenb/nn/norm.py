@@ -10,8 +10,8 @@ from typing import Any
 from .. import random
 from ..errors import ArgumentError
 from ..ops.groupnorm import groupnorm
+from ..ops.layernorm import layernorm
 from ..ops.rmsnorm import rmsnorm
-from ..ops.trailing_layernorm import trailing_layernorm
 from ..tensor import Tensor
 from .init import constant
 from .module import Module
@@ -60,7 +60,7 @@ class LayerNorm(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalise ``x[..., n]``."""
-        return trailing_layernorm(x, self.weight, self.bias, self.eps)
+        return layernorm(x, self.weight, self.bias, self.eps)
 
 
 class RMSNorm(Module):

@@ -36,7 +36,7 @@ def tanh_grad_kernel(out, dout):
     return (1.0 - out) * (1.0 + out) * dout
 
 
-@op(with_cotangent(-0.9, 0.9), lambda out, dout: (1 - out**2) * dout, (0, 1))
+@op(with_cotangent(-0.9, 0.9), lambda out, dout: (1 - out**2) * dout, (0, 1), dtypes="float")
 def tanh_grad(out, dout) -> Tensor:
     r"""Gradient of `tanh` from its output, :math:`dx = (1 - out^2)\,dout`.
 
@@ -51,7 +51,7 @@ def tanh_grad(out, dout) -> Tensor:
     return record(run_map(tanh_grad_kernel, (out, dout)), (out, dout), backward)
 
 
-@op(unary(-3, 3), np.tanh)
+@op(unary(-3, 3), np.tanh, dtypes="float")
 def tanh(x) -> Tensor:
     r"""Hyperbolic tangent, :math:`out = \tanh x`.
 
@@ -77,7 +77,7 @@ def sigmoid_grad_kernel(out, dout):
     return out * (1.0 - out) * dout
 
 
-@op(with_cotangent(0.05, 0.95), lambda out, dout: out * (1 - out) * dout, (0, 1))
+@op(with_cotangent(0.05, 0.95), lambda out, dout: out * (1 - out) * dout, (0, 1), dtypes="float")
 def sigmoid_grad(out, dout) -> Tensor:
     r"""Gradient of `sigmoid` from its output, :math:`dx = out\,(1 - out)\,dout`.
 
@@ -92,7 +92,7 @@ def sigmoid_grad(out, dout) -> Tensor:
     return record(run_map(sigmoid_grad_kernel, (out, dout)), (out, dout), backward)
 
 
-@op(unary(-5, 5), lambda x: np.exp(-np.logaddexp(0, -x)))
+@op(unary(-5, 5), lambda x: np.exp(-np.logaddexp(0, -x)), dtypes="float")
 def sigmoid(x) -> Tensor:
     r"""Logistic function, :math:`out = 1 / (1 + e^{-x})`, without overflow for any `x`.
 
@@ -118,7 +118,7 @@ def relu_grad_kernel(out, dout):
     return select(out <= 0.0, 0.0, dout)
 
 
-@op(with_cotangent(-2, 2, apart=(0.0,)), lambda out, dout: np.where(out <= 0, 0, dout), (1,))
+@op(with_cotangent(-2, 2, apart=(0.0,)), lambda out, dout: np.where(out <= 0, 0, dout), (1,), dtypes="float")
 def relu_grad(out, dout) -> Tensor:
     r"""Gradient of `relu` from its output (or its input): `dout` where that is above 0 or NaN, else 0.
 
@@ -132,7 +132,7 @@ def relu_grad(out, dout) -> Tensor:
     return record(run_map(relu_grad_kernel, (out, dout)), (out, dout), backward)
 
 
-@op(unary(-2, 2, apart=(0.0,)), lambda x: np.maximum(x, 0))
+@op(unary(-2, 2, apart=(0.0,)), lambda x: np.maximum(x, 0), dtypes="float")
 def relu(x) -> Tensor:
     r"""Rectifier, :math:`out = \max(x, 0)`; NaN stays NaN.
 
@@ -176,7 +176,7 @@ def _beyond(x, low=-np.inf, high=np.inf):
     return (x < low) | (x > high)
 
 
-@op(_clip_grad_samples, lambda x, dout, **bounds: np.where(_beyond(x, **bounds), 0, dout), (1,))
+@op(_clip_grad_samples, lambda x, dout, **bounds: np.where(_beyond(x, **bounds), 0, dout), (1,), dtypes="float")
 def clip_grad(x, dout, low: float = -np.inf, high: float = np.inf) -> Tensor:
     r"""Gradient of `clip`: 0 where `x` is below `low` or above `high`, else `dout`.
 
@@ -191,7 +191,7 @@ def clip_grad(x, dout, low: float = -np.inf, high: float = np.inf) -> Tensor:
     return record(run_map(clip_grad_kernel, (x, dout), bounds), (x, dout), backward)
 
 
-@op(_clip_samples, lambda x, low=-np.inf, high=np.inf: np.clip(x, low, high))
+@op(_clip_samples, lambda x, low=-np.inf, high=np.inf: np.clip(x, low, high), dtypes="numbers")
 def clip(x, low: float = -np.inf, high: float = np.inf) -> Tensor:
     r"""Limit to an interval, :math:`out = \min(\max(x, low), high)`; NaN stays NaN.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..backend import seam
 from ..creation import tensor
-from ..dtypes import DEFAULT, FLOAT16, INT64, result_dtype
+from ..dtypes import DEFAULT, FLOAT16, result_dtype, scalar_dtype
 from ..errors import ArgumentError
 from ..kernel import Kernel
 from ..layout import contiguous_strides
@@ -34,9 +34,7 @@ def as_tensor(value, like=None) -> Tensor:
     if not isinstance(like, Tensor):
         return tensor(value)
     if isinstance(value, Number) and not isinstance(value, np.generic):
-        kind = _kind(value)
-        keeps = like.dtype.kind == "f" or kind == "b" or (kind == "i" and like.dtype.kind != "b")
-        dtype = like.dtype if keeps else (DEFAULT if kind == "f" else INT64)
+        dtype = scalar_dtype(_kind(value), like.dtype)
         try:
             array = np.asarray(value, dtype)
             return from_array(array, like.backend) if like.backend.host else full((), value, dtype, like.backend)

@@ -94,7 +94,7 @@ def div_kernel(x, y):
     return x / y
 
 
-@op(binary(-2, 2, 0.5, 2), np.true_divide, (0, 1))
+@op(binary(-2, 2, 0.5, 2), np.true_divide, (0, 1), dtypes="float")
 def div(x, y) -> Tensor:
     r"""Quotient with broadcasting, :math:`out = x / y`; integers divide to float32.
 
@@ -136,7 +136,7 @@ def scale_kernel(x, alpha):
     return x * alpha
 
 
-@op(unary(-2, 2), lambda x, alpha=0.5: x * alpha)
+@op(unary(-2, 2), lambda x, alpha=0.5: x * alpha, dtypes="float")
 def scale(x, alpha: float = 0.5) -> Tensor:
     r"""Product with a host number, :math:`out = \alpha x`; integers give float32.
 

@@ -76,7 +76,7 @@ def _assign_samples(rng: np.random.Generator):
         yield (rng.uniform(-2, 2, shape), rng.uniform(-2, 2, other)), {}
 
 
-@op(_assign_samples, lambda target, value: np.broadcast_to(value, target.shape), (), in_place=True)
+@op(_assign_samples, lambda target, value: np.broadcast_to(value, target.shape), (), in_place=True, dtypes="first")
 def assign_(target: Tensor, value) -> Tensor:
     """Write `value` over the elements of `target`, broadcast and cast to its dtype; returns `target`.
 
@@ -110,7 +110,7 @@ def _append_reference(cache, src, length):
     return out
 
 
-@op(_append_samples, _append_reference, (), in_place=True)
+@op(_append_samples, _append_reference, (), in_place=True, dtypes="first")
 def kv_append(cache: Tensor, src, length: int) -> Tensor:
     """Write ``src[h, t, hd]`` into ``cache[h, cap, hd]`` from row `length` of each head on; returns `cache`.
 

@@ -118,7 +118,7 @@ def _check(qkv: Tensor, heads: int) -> None:
         )
 
 
-@op(_samples, attention_reference)
+@op(_samples, attention_reference, dtypes="floats")
 def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
     r"""Causal self-attention: for each head :math:`out = softmax(q k^T / \sqrt{d})\,v`, where a query sees itself and
     earlier keys.
@@ -185,7 +185,7 @@ def attention_grad_reference(qkv, dout, heads):
     return parts.transpose(1, 3, 0, 2, 4).reshape(qkv.shape)
 
 
-@op(_grad_samples, attention_grad_reference, ())
+@op(_grad_samples, attention_grad_reference, (), dtypes="alike")
 def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
     r"""Gradient of `attention`, written into one packed tensor.
 
@@ -194,6 +194,8 @@ def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset:
 
     Raises
     ------
+    DTypeError
+        If `dout` has another dtype.
     TapeError
         If an operand is tracked: it has no derivative of its own.
     """
@@ -201,6 +203,8 @@ def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset:
     refuse_tracked("attention_grad", (qkv, dout))
     _check(qkv, heads)
     packed, dout, dtype = widened(qkv.detach()), widened(dout), qkv.dtype
+    if dout.dtype is not packed.dtype:
+        raise DTypeError(f"attention_grad got dtypes {dtype.name} and {dout.dtype.name}: convert one with astype")
     dqkv = empty(qkv.shape, packed.dtype, packed.backend)
     for place, first in groups(qkv.shape[0], heads, qkv.shape[1], p):
         parts = [cut(heads_of(packed, heads, third), *place) for third in range(3)]

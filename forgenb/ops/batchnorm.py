@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..kernel import map_kernel, row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
 from ..layout import count
@@ -19,7 +19,7 @@ from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
 from .apply import copied, row_major, run_map, run_rows, together, widened
 from .movement import narrowed
-from .plans import same_backend
+from .plans import one_float
 from .reduction import sum_middle
 from .table import op
 
@@ -128,10 +128,7 @@ def _sizes(x: Tensor) -> tuple[int, int, int, int, int]:
 
 
 def _check(name: str, x: Tensor, vectors: tuple[Tensor, ...]) -> None:
-    same_backend(name, (x, *vectors))
-    if x.dtype.kind != "f" or any(v.dtype is not x.dtype for v in vectors):
-        listed = ", ".join(t.dtype.name for t in (x, *vectors))
-        raise DTypeError(f"{name} needs one float dtype for all operands, got {listed}: convert with astype")
+    one_float(name, (x, *vectors))
     if x.ndim < 2 or any(v.shape != x.shape[1:2] for v in vectors):
         listed = ", ".join(str(v.shape) for v in vectors)
         raise ShapeError(f"{name} got x of shape {x.shape} and {listed}: x must be [n, c, ...] and each other [c]")
@@ -170,7 +167,7 @@ def batchnorm_inference_reference(x, gamma, beta, mean, var, eps=1e-5):
     return (x - _along(mean, x)) / np.sqrt(_along(var, x) + eps) * _along(gamma, x) + _along(beta, x)
 
 
-@op(_samples, batchnorm_reference, (0, 1, 2))
+@op(_samples, batchnorm_reference, (0, 1, 2), dtypes="one float")
 def batchnorm(x, gamma, beta, eps: float = 1e-5, running=None, momentum: float = 0.1) -> Tensor:
     r"""Batch normalisation of each channel, :math:`out = \hat x\,\gamma + \beta`.
 
@@ -267,7 +264,7 @@ def _grad_reference(x, gamma, mean, var, dout, eps=1e-5, share=True):
     return _along(gamma, x) * rstd * (dout - _along(dbeta, x) / m - xhat * _along(dgamma, x) / m), dgamma, dbeta
 
 
-@op(_grad_samples, _grad_reference, (), outputs=3)
+@op(_grad_samples, _grad_reference, (), outputs=3, dtypes="one float")
 def batchnorm_grad(x, gamma, mean, var, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients (dx, dgamma, dbeta) of `batchnorm` from the batch's statistics, see there.
 
@@ -279,6 +276,7 @@ def batchnorm_grad(x, gamma, mean, var, dout, eps: float = 1e-5) -> tuple[Tensor
     x, gamma, mean, var, dout = together(x, gamma, mean, var, dout)
     refuse_tracked("batchnorm_grad", (x, gamma, mean, var, dout))
     _check("batchnorm_grad", x, (gamma,))
+    one_float("batchnorm_grad", (x, dout))
     return _gradients(x, gamma, mean, var, dout, eps, False)
 
 
@@ -288,7 +286,7 @@ def _inference_samples(rng: np.random.Generator):
         yield (x, gamma, beta, rng.uniform(-1, 1, c), rng.uniform(0.5, 2, c)), keywords
 
 
-@op(_inference_samples, batchnorm_inference_reference, (0, 1, 2))
+@op(_inference_samples, batchnorm_inference_reference, (0, 1, 2), dtypes="one float")
 def batchnorm_inference(x, gamma, beta, mean, var, eps: float = 1e-5) -> Tensor:
     r"""Normalisation of each channel by given statistics, as `batchnorm` leaves them behind for use after training.
 

@@ -23,7 +23,7 @@ def _samples(rng: np.random.Generator):
         yield (rng.integers(-3, 3, 7),), {"dtype": dtype.name}
 
 
-@op(_samples, lambda x, dtype: x.astype(dtype), ())
+@op(_samples, lambda x, dtype: x.astype(dtype), (), dtypes="asked")
 def astype(x, dtype) -> Tensor:
     r"""A copy in another dtype: floats are rounded to nearest, and cut towards 0 where they become integers.
 

@@ -34,7 +34,7 @@ def greater_kernel(x, y):
     return x > y
 
 
-@op(_with_ties, np.greater, ())
+@op(_with_ties, np.greater, (), dtypes="bool")
 def greater(x, y) -> Tensor:
     r"""Whether :math:`x > y`, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(greater_kernel, pair(x, y))
@@ -46,19 +46,19 @@ def greater_equal_kernel(x, y):
     return x >= y
 
 
-@op(_with_ties, np.greater_equal, ())
+@op(_with_ties, np.greater_equal, (), dtypes="bool")
 def greater_equal(x, y) -> Tensor:
     r"""Whether :math:`x \ge y`, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(greater_equal_kernel, pair(x, y))
 
 
-@op(_with_ties, np.less, ())
+@op(_with_ties, np.less, (), dtypes="bool")
 def less(x, y) -> Tensor:
     r"""Whether :math:`x < y`, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(greater_kernel, pair(x, y)[::-1])
 
 
-@op(_with_ties, np.less_equal, ())
+@op(_with_ties, np.less_equal, (), dtypes="bool")
 def less_equal(x, y) -> Tensor:
     r"""Whether :math:`x \le y`, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(greater_equal_kernel, pair(x, y)[::-1])
@@ -70,7 +70,7 @@ def equal_kernel(x, y):
     return x == y
 
 
-@op(_with_ties, np.equal, ())
+@op(_with_ties, np.equal, (), dtypes="bool")
 def equal(x, y) -> Tensor:
     r"""Whether :math:`x = y`, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(equal_kernel, pair(x, y))
@@ -82,7 +82,7 @@ def not_equal_kernel(x, y):
     return x != y
 
 
-@op(_with_ties, np.not_equal, ())
+@op(_with_ties, np.not_equal, (), dtypes="bool")
 def not_equal(x, y) -> Tensor:
     r"""Whether :math:`x \ne y`, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(not_equal_kernel, pair(x, y))
@@ -116,7 +116,7 @@ def maximum_grad_reference(x, y, dout):
     return np.where(x == y, 0.5 * dout, np.where(x < y, 0.0, dout))
 
 
-@op(_maximum_grad_samples, maximum_grad_reference, (2,))
+@op(_maximum_grad_samples, maximum_grad_reference, (2,), dtypes="float")
 def maximum_grad(x, y, dout) -> Tensor:
     r"""What `maximum` hands to `x`: `dout` where :math:`x > y`, half of it at ties, else 0.
 

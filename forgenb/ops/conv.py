@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import copied, row_major, run_map, together, widened
 from .arithmetic import add_kernel
 from .movement import reshape, zeros
-from .plans import same_backend
+from .plans import one_float
 from .reduction import sum_, sum_middle
 from .table import op
 from .windows import Window, both, check_planes, fold, scattered_reference, unfold, windows_reference
@@ -44,10 +44,7 @@ def _check(name: str, x: Tensor, channels: int, weight: Tensor, groups: int, oth
     """Refuse operands that do not fit; `channels` are those that the weight's second axis shares out to groups."""
     check_planes(name, x)
     tensors = (x, weight, *others)
-    same_backend(name, tensors)
-    if any(t.dtype is not x.dtype for t in tensors):
-        listed = ", ".join(t.dtype.name for t in tensors)
-        raise DTypeError(f"{name} needs one float dtype for all operands, got {listed}: convert with astype")
+    one_float(name, tensors)
     if not isinstance(groups, int) or groups < 1:
         raise ArgumentError(f"{name} got groups={groups!r}: it must be a whole number of at least 1")
     if weight.ndim != 4 or 0 in weight.shape or weight.shape[0] % groups or weight.shape[1] * groups != channels:
@@ -79,7 +76,7 @@ def conv2d_reference(x, weight, bias=None, **keywords):
     return out if bias is None else out + bias[:, None, None]
 
 
-@op(_samples, conv2d_reference, (0, 1, 2))
+@op(_samples, conv2d_reference, (0, 1, 2), dtypes="one float")
 def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups: int = 1) -> Tensor:
     r"""Convolution over two axes, as the field calls what is a correlation.
 
@@ -188,7 +185,7 @@ def conv2d_input_grad_reference(dout, weight, size, **keywords):
     return scattered_reference(taps.reshape(n, groups * weight.shape[1], *window.kernel, oh, ow), window, size)
 
 
-@op(_input_samples, conv2d_input_grad_reference, (0, 1))
+@op(_input_samples, conv2d_input_grad_reference, (0, 1), dtypes="one float")
 def conv2d_input_grad(dout, weight, size, stride=1, padding=0, dilation=1, groups: int = 1) -> Tensor:
     r"""Gradient of `conv2d` by its input, also known as a transposed convolution.
 
@@ -268,7 +265,7 @@ def conv2d_weight_grad_reference(x, dout, kernel, **keywords):
     return np.einsum("ngcklij,ngoij->gockl", seen, parted).reshape(o, x.shape[1] // groups, *kernel)
 
 
-@op(_weight_samples, conv2d_weight_grad_reference, (0, 1))
+@op(_weight_samples, conv2d_weight_grad_reference, (0, 1), dtypes="one float")
 def conv2d_weight_grad(x, dout, kernel, stride=1, padding=0, dilation=1, groups: int = 1) -> Tensor:
     r"""Gradient of `conv2d` by its weight.
 
@@ -304,9 +301,7 @@ def conv2d_weight_grad(x, dout, kernel, stride=1, padding=0, dilation=1, groups:
     )
     check_planes(name, x)
     check_planes(name, dout)
-    same_backend(name, (x, dout))
-    if x.dtype is not dout.dtype:
-        raise DTypeError(f"{name} needs one float dtype, got {x.dtype.name} and {dout.dtype.name}: convert with astype")
+    one_float(name, (x, dout))
     if not isinstance(groups, int) or groups < 1 or x.shape[1] % groups or o % groups or x.shape[0] != dout.shape[0]:
         raise ShapeError(f"{name} got shapes {x.shape} and {dout.shape} and groups={groups}, which do not fit")
     window.check(name, dout, x.shape[2:])
@@ -351,7 +346,7 @@ def _line_reference(x, weight, bias=None, stride=1, padding=0, dilation=1, group
     return conv2d_reference(x[:, :, None], weight[:, :, None], bias, **pairs)[:, :, 0]
 
 
-@op(_line_samples, _line_reference, (0, 1, 2))
+@op(_line_samples, _line_reference, (0, 1, 2), dtypes="one float")
 def conv1d(x, weight, bias=None, stride: int = 1, padding: int = 0, dilation: int = 1, groups: int = 1) -> Tensor:
     """Convolution over one axis: `conv2d` on planes of height 1.
 

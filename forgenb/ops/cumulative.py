@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import INT64
+from ..dtypes import sum_dtype
 from ..errors import ArgumentError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
@@ -98,7 +98,7 @@ def _samples(rng: np.random.Generator):
     yield (rng.integers(-9, 9, (3, 4)),), {"axis": 1}
 
 
-@op(_samples, np.cumsum)
+@op(_samples, np.cumsum, dtypes="sum")
 def cumsum(x, axis: int | None = None) -> Tensor:
     r"""Running sum along an axis, :math:`out_i = \sum_{j \le i} x_j`; without an axis of all elements in order.
 
@@ -118,7 +118,7 @@ def cumsum(x, axis: int | None = None) -> Tensor:
         return cumsum(reshape(x, (x.size,)), 0)
     if not isinstance(axis, int):
         raise ArgumentError(f"cumsum got axis={axis!r}: it runs along one axis, or with None through all elements")
-    x = x if x.dtype.kind == "f" else copied(x, INT64)
+    x = x if x.dtype.kind == "f" else copied(x, sum_dtype(x.dtype))
     (along,) = normalized_axes("cumsum", x.ndim, axis)
 
     def backward(dout):

@@ -39,7 +39,7 @@ def _reference(x, p, seed, offset=0):
     return np.where(dropout_keep(x.size, p, seed, offset).reshape(x.shape), x * float(dropout_scale(p)), 0.0)
 
 
-@op(_samples, _reference)
+@op(_samples, _reference, dtypes="floats")
 def dropout(x, p: float, seed: int, offset: int = 0) -> Tensor:
     r"""Inverted dropout: each element is kept with probability 1 - p and then divided by it, else 0.
 

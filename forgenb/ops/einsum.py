@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..dtypes import result_dtype
 from ..errors import ArgumentError, ShapeError
 from ..layout import count
 from ..tensor import Tensor
@@ -18,7 +19,7 @@ from .apply import together
 from .arithmetic import mul
 from .diagonals import diagonal
 from .matmul import matmul
-from .movement import broadcast_to, moveaxis, reshape, transpose
+from .movement import broadcast_to, moveaxis, narrowed, reshape, transpose
 from .reduction import sum_
 from .subscripts import contraction, contraction_order
 from .table import op
@@ -71,7 +72,8 @@ def einsum(*operands, subscripts: str = "") -> Tensor:
 
     Each operand has a letter for each axis. Letters that the result does not name are summed; one that an operand
     names twice takes its diagonal; ``...`` stands for axes that broadcast. Without ``->`` the result has the letters
-    that stand once, in alphabetical order. An axis of size 1 broadcasts. Sums of integers are int64. Without a sum or
+    that stand once, in alphabetical order. An axis of size 1 broadcasts. Integers keep their dtype, in which
+    sums wrap around as in NumPy. Without a sum or
     a product the result is a view.
 
     Backward: the gradient of each operand is an einsum of `dout` and the other operands, through the ops that this one
@@ -99,7 +101,8 @@ def einsum(*operands, subscripts: str = "") -> Tensor:
         for place, other in enumerate(chosen[1:], 2):
             result = _contracted(result, other, keep.union(*(c[1] for c in chosen[place:])), plan.sizes)
         parts.append(result)
-    return _arranged(*parts[0], plan.output, plan.sizes)
+    out = _arranged(*parts[0], plan.output, plan.sizes)
+    return narrowed(out, result_dtype(*(t.dtype for t in tensors)))
 
 
 def _without_repeats(subscripts: str, t: Tensor, labels: str) -> tuple[Tensor, str]:
@@ -196,11 +199,23 @@ def dot(a, b) -> Tensor:
     a, b = together(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return mul(a, b)
+    if a.dtype.kind != "f" or b.dtype.kind != "f":
+        return _whole_dot(a, b)
     if b.ndim <= 2:
         return matmul(a, b)
     front = moveaxis(b, -2, 0)
     out = matmul(a, reshape(front, (front.shape[0], count(front.shape[1:]))))
     return reshape(out, (*a.shape[:-1], *front.shape[1:]))
+
+
+def _whole_dot(a: Tensor, b: Tensor) -> Tensor:
+    """`dot` where an operand holds integers, which `matmul` does not take."""
+    first = [chr(ord("a") + i) for i in range(a.ndim)]
+    second = [chr(ord("A") + i) for i in range(b.ndim)]
+    axis = max(b.ndim - 2, 0)
+    second[axis] = first[-1]
+    result = first[:-1] + second[:axis] + second[axis + 1 :]
+    return einsum(a, b, subscripts=f"{''.join(first)},{''.join(second)}->{''.join(result)}")
 
 
 def _outer_samples(rng: np.random.Generator):

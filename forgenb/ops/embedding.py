@@ -39,7 +39,7 @@ def _reference(ids, wte, wpe, pos=0):
     return wte[ids] + wpe[pos : pos + ids.shape[-1]]
 
 
-@op(_samples, _reference, (1, 2))
+@op(_samples, _reference, (1, 2), dtypes="one float")
 def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     r"""Token plus position embedding, :math:`out_{bt} = wte_{ids_{bt}} + wpe_{t + pos}`.
 
@@ -97,10 +97,11 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
 def _check(ids: Tensor, wte: Tensor, wpe: Tensor, pos: int) -> None:
     if wte.dtype.kind != "f":
         raise DTypeError(f"embedding got a table of dtype {wte.dtype.name}: convert to a float dtype with astype")
-    if wte.ndim != 2 or wpe.ndim != 2 or wte.shape[1] != wpe.shape[1] or wte.dtype is not wpe.dtype:
+    if wte.dtype is not wpe.dtype:
+        raise DTypeError(f"embedding got tables of dtypes {wte.dtype.name} and {wpe.dtype.name}: they must have one")
+    if wte.ndim != 2 or wpe.ndim != 2 or wte.shape[1] != wpe.shape[1]:
         raise ShapeError(
-            f"embedding got tables of shapes {wte.shape} and {wpe.shape} and dtypes {wte.dtype.name} and "
-            f"{wpe.dtype.name}: it needs [vocab, n] and [places, n] of one dtype"
+            f"embedding got tables of shapes {wte.shape} and {wpe.shape}: it needs [vocab, n] and [places, n]"
         )
     if ids.ndim == 0 or pos < 0 or pos + ids.shape[-1] > wpe.shape[0]:
         raise ShapeError(

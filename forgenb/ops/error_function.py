@@ -30,7 +30,7 @@ def erf_kernel(x):
     return erf_of(x)
 
 
-@op(unary(-3, 3), _erf)
+@op(unary(-3, 3), _erf, dtypes="float")
 def erf(x) -> Tensor:
     r"""Error function, :math:`out = \frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt`.
 
@@ -73,7 +73,7 @@ def gelu_erf_grad_reference(x, dout):
     return dout * (0.5 * _erfc(-x / math.sqrt(2)) + x * np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi))
 
 
-@op(with_cotangent(-4, 4), gelu_erf_grad_reference, (0, 1))
+@op(with_cotangent(-4, 4), gelu_erf_grad_reference, (0, 1), dtypes="float")
 def gelu_erf_grad(x, dout) -> Tensor:
     r"""Gradient of `gelu_erf`, :math:`dx = (\Phi(x) + x\,\varphi(x))\,dout`, with the density :math:`\varphi = \Phi'`.
 
@@ -89,7 +89,11 @@ def gelu_erf_grad(x, dout) -> Tensor:
     return record(run_map(gelu_erf_grad_kernel, (x, dout)), (x, dout), backward)
 
 
-@op(unary(-4, 4), lambda x: np.where(x == -np.inf, 0, np.maximum(x, -1e300) * 0.5 * _erfc(-x / math.sqrt(2))))
+@op(
+    unary(-4, 4),
+    lambda x: np.where(x == -np.inf, 0, np.maximum(x, -1e300) * 0.5 * _erfc(-x / math.sqrt(2))),
+    dtypes="float",
+)
 def gelu_erf(x) -> Tensor:
     r"""Gaussian error linear unit in its exact form, :math:`out = x\,\Phi(x) = \tfrac12 x (1 + erf(x / \sqrt 2))`.
 

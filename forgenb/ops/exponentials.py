@@ -30,7 +30,7 @@ def expm1_kernel(x):
     return expm1_of(x)
 
 
-@op(unary(-3, 3), np.expm1)
+@op(unary(-3, 3), np.expm1, dtypes="float")
 def expm1(x) -> Tensor:
     r"""Exponential less one, :math:`out = e^x - 1`, accurate near 0.
 
@@ -50,7 +50,7 @@ def log1p_kernel(x):
     return log1p_of(x)
 
 
-@op(unary(-0.8, 4), np.log1p)
+@op(unary(-0.8, 4), np.log1p, dtypes="float")
 def log1p(x) -> Tensor:
     r"""Logarithm of one more, :math:`out = \log(1 + x)`, accurate near 0; -infinity at -1, NaN below.
 
@@ -70,7 +70,7 @@ def log2_kernel(x):
     return log2_of(x)
 
 
-@op(unary(0.2, 4), np.log2)
+@op(unary(0.2, 4), np.log2, dtypes="float")
 def log2(x) -> Tensor:
     r"""Logarithm to base 2, :math:`out = \log_2 x`, exact for powers of 2; -infinity at 0, NaN below.
 
@@ -90,7 +90,7 @@ def sinh_kernel(x):
     return sinh_of(x)
 
 
-@op(unary(-3, 3), np.sinh)
+@op(unary(-3, 3), np.sinh, dtypes="float")
 def sinh(x) -> Tensor:
     r"""Hyperbolic sine, :math:`out = (e^x - e^{-x}) / 2`, accurate near 0.
 
@@ -110,7 +110,7 @@ def cosh_kernel(x):
     return cosh_of(x)
 
 
-@op(unary(-3, 3), np.cosh)
+@op(unary(-3, 3), np.cosh, dtypes="float")
 def cosh(x) -> Tensor:
     r"""Hyperbolic cosine, :math:`out = (e^x + e^{-x}) / 2`.
 

@@ -224,7 +224,7 @@ def _first_index(name: str, x, axis, keepdims: bool) -> Tensor:
     return out
 
 
-@op(_index_samples, np.argmax, ())
+@op(_index_samples, np.argmax, (), dtypes="int64")
 def argmax(x, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Index of the first largest element along an axis, or of the first NaN, as int64. Not differentiable.
 
@@ -240,7 +240,7 @@ def argmax(x, axis: int | None = None, keepdims: bool = False) -> Tensor:
     return _first_index("argmax", x, axis, keepdims)
 
 
-@op(_index_samples, np.argmin, ())
+@op(_index_samples, np.argmin, (), dtypes="int64")
 def argmin(x, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """Index of the first smallest element along an axis; otherwise like `argmax`.
 

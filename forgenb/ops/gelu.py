@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import float_dtype
+from ..dtypes import float_dtype, result_dtype
 from ..kernel import map_kernel
 from ..kernel.elementary import exp
 from ..kernel.primitives import absolute, select
@@ -54,7 +54,7 @@ def gelu_grad_reference(x, dout):
     return dout * (s + 2 * x * s * rest * ROOT * (1 + 3 * 0.044715 * x**2))
 
 
-@op(unary(-4, 4), gelu_reference)
+@op(unary(-4, 4), gelu_reference, dtypes="float")
 def gelu(x) -> Tensor:
     r"""Gaussian error linear unit in the tanh form, :math:`\tfrac12 x (1 + \tanh(\sqrt{2/\pi}\,(x + 0.044715 x^3)))`.
 
@@ -72,7 +72,7 @@ def gelu(x) -> Tensor:
     return record(run_map(gelu_kernel, (x,), dtype=float_dtype(x.dtype)), (x,), backward)
 
 
-@op(binary(-4, 4), gelu_grad_reference, ())
+@op(binary(-4, 4), gelu_grad_reference, (), dtypes="float")
 def gelu_grad(x, dout) -> Tensor:
     r"""Derivative of `gelu` times `dout`: with :math:`s = \sigma(2u)`, :math:`dx = dout\,(s + 2 x s (1 - s) u')`.
 
@@ -83,4 +83,4 @@ def gelu_grad(x, dout) -> Tensor:
     """
     x, dout = pair(x, dout)
     refuse_tracked("gelu_grad", (x, dout))
-    return run_map(gelu_grad_kernel, (x, dout), dtype=float_dtype(x.dtype))
+    return run_map(gelu_grad_kernel, (x, dout), dtype=float_dtype(result_dtype(x.dtype, dout.dtype)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
 from ..layout import count
@@ -16,7 +16,7 @@ from ..tensor import Tensor, empty
 from .apply import run_rows, together, widened
 from .layernorm import mean_of
 from .movement import narrowed, zeros
-from .plans import same_backend
+from .plans import one_float
 from .reduction import sum_middle
 from .table import op
 
@@ -94,10 +94,7 @@ def groupnorm_reference(x, gamma, beta, groups, eps=1e-5):
 
 
 def _check(name: str, x: Tensor, vectors: tuple[Tensor, ...], groups: int) -> None:
-    same_backend(name, (x, *vectors))
-    if x.dtype.kind != "f" or any(v.dtype is not x.dtype for v in vectors):
-        listed = ", ".join(t.dtype.name for t in (x, *vectors))
-        raise DTypeError(f"{name} needs one float dtype for all operands, got {listed}: convert with astype")
+    one_float(name, (x, *vectors))
     if not isinstance(groups, int) or groups < 1:
         raise ArgumentError(f"{name} got groups={groups!r}: it must be a whole number of at least 1")
     if x.ndim < 2 or 0 in x.shape[1:] or x.shape[1] % groups or any(v.shape != x.shape[1:2] for v in vectors):
@@ -108,7 +105,7 @@ def _check(name: str, x: Tensor, vectors: tuple[Tensor, ...], groups: int) -> No
         )
 
 
-@op(_samples, groupnorm_reference, (0, 1, 2))
+@op(_samples, groupnorm_reference, (0, 1, 2), dtypes="one float")
 def groupnorm(x, gamma, beta, groups: int, eps: float = 1e-5) -> Tensor:
     r"""Group normalisation, :math:`out = \hat x\,\gamma + \beta`.
 
@@ -168,7 +165,7 @@ def groupnorm_grad_reference(x, gamma, dout, groups, eps=1e-5):
     return dx.reshape(x.shape), (dout * xhat.reshape(x.shape)).sum(axes), dout.sum(axes)
 
 
-@op(_grad_samples, groupnorm_grad_reference, (), outputs=3)
+@op(_grad_samples, groupnorm_grad_reference, (), outputs=3, dtypes="one float")
 def groupnorm_grad(x, gamma, dout, groups: int, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients (dx, dgamma, dbeta) of `groupnorm`, see there.
 
@@ -180,6 +177,7 @@ def groupnorm_grad(x, gamma, dout, groups: int, eps: float = 1e-5) -> tuple[Tens
     x, gamma, dout = together(x, gamma, dout)
     refuse_tracked("groupnorm_grad", (x, gamma, dout))
     _check("groupnorm_grad", x, (gamma,), groups)
+    one_float("groupnorm_grad", (x, dout))
     dtype, (n, c), s = x.dtype, x.shape[:2], count(x.shape[2:])
     x, gamma, dout = widened(x.detach()), widened(gamma.detach()), widened(dout)
     dx, partial = empty(x.shape, x.dtype, x.backend), empty((2, n, c), x.dtype, x.backend)

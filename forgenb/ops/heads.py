@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
 from ..tape import record
@@ -156,6 +156,7 @@ def _packed(x, batch):
     _unsplit_samples,
     lambda q, k, v, batch=1: np.concatenate([_packed(x, batch) for x in (q, k, v)], 1),
     (0, 1, 2),
+    dtypes="one",
 )
 def unsplit_heads(q, k, v, batch: int = 1) -> Tensor:
     """q, k and v, each ``[b*h, t, hd]`` or None for zeros, as packed rows ``[b*t, 3*h*hd]``.
@@ -164,8 +165,8 @@ def unsplit_heads(q, k, v, batch: int = 1) -> Tensor:
 
     Raises
     ------
-    ShapeError
-        If the shapes differ or `batch` does not divide the matrices.
+    ShapeError, DTypeError
+        If the shapes or dtypes differ or `batch` does not divide the matrices.
     ArgumentError
         If all three are None, or `batch` is below 1.
     """
@@ -177,7 +178,7 @@ def unsplit_heads(q, k, v, batch: int = 1) -> Tensor:
     heads = _heads_of("unsplit_heads", first.shape, batch)
     for other in given[1:]:
         if (other.shape, other.dtype) != (first.shape, first.dtype):
-            raise ShapeError(
+            raise (DTypeError if other.shape == first.shape else ShapeError)(
                 f"unsplit_heads got shapes {first.shape} and {other.shape}, dtypes {first.dtype} and "
                 f"{other.dtype}: they must be equal"
             )

@@ -1,4 +1,4 @@
-"""Layer normalisation over the last axis, and its gradient in one pass over fixed blocks of rows.
+"""Layer normalisation over trailing axes, seen as one, and its gradient in one pass over fixed blocks of rows.
 
 Imports what every family of ops does (see `forgenb.ops`); statistics are recomputed in backward, never saved.
 """
@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, fma, lane_sum, lanes, put, real, sqrt
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import copied, run_rows, together, widened
-from .plans import same_backend
+from .apply import run_rows, together, widened
+from .movement import narrowed, reshape
+from .plans import one_float
 from .reduction import sum_middle
 from .table import op
 
@@ -83,47 +84,52 @@ def _samples(rng: np.random.Generator):
         )
 
 
+def _trailing_samples(rng: np.random.Generator):
+    yield from _samples(rng)
+    for shape, trailing in (((2, 3, 4), 2), ((2, 3, 4), 3), ((2, 2, 3, 2), 2)):
+        own = shape[-trailing:]
+        yield (rng.uniform(-2, 2, shape), rng.uniform(0.5, 2, own), rng.uniform(-1, 1, own)), {}
+
+
 def layernorm_reference(x, gamma, beta, eps=1e-5):
-    """Layer normalisation by NumPy."""
-    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * gamma + beta
+    """Layer normalisation over the axes of gamma by NumPy."""
+    axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps) * gamma + beta
 
 
 def _check(name: str, x: Tensor, vectors: tuple) -> None:
-    same_backend(name, (x, *vectors))
-    if x.ndim == 0 or x.shape[-1] == 0:
-        raise ShapeError(f"{name} got shape {x.shape}: it needs a last axis with at least one element")
-    for vector in vectors:
-        if vector.shape != x.shape[-1:]:
-            raise ShapeError(
-                f"{name} got x of shape {x.shape} and a vector of shape {vector.shape}: it must be {x.shape[-1:]}"
-            )
-    if any(t.dtype is not x.dtype for t in vectors) or x.dtype.kind != "f":
-        listed = ", ".join(t.dtype.name for t in (x, *vectors))
-        raise DTypeError(f"{name} needs one float dtype for all operands, got {listed}: convert with astype")
+    one_float(name, (x, *vectors))
+    own = vectors[0].shape
+    if not own or x.shape[-len(own) :] != own or 0 in own or any(v.shape != own for v in vectors):
+        listed = " and ".join(str(v.shape) for v in vectors)
+        raise ShapeError(
+            f"{name} got x of shape {x.shape} and a gain and shift of shape {listed}: they must have the shape of the "
+            "trailing axes of x that are normalised, with at least one element"
+        )
 
 
-@op(_samples, layernorm_reference, (0, 1, 2))
+@op(_trailing_samples, layernorm_reference, (0, 1, 2), dtypes="one float")
 def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
-    r"""Layer normalisation over the last axis, :math:`out = \hat x\,\gamma + \beta`.
+    r"""Layer normalisation over as many trailing axes as gamma has, :math:`out = \hat x\,\gamma + \beta`.
 
-    Here :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`. Mean and (biased) variance are per row,
-    the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
+    Here :math:`\hat x = (x - \mu) / \sqrt{\sigma^2 + \epsilon}`. Mean and (biased) variance are over all elements of
+    these axes, the variance in a second pass. Backward: with :math:`g = \gamma\,dout`,
     :math:`dx = (g - \overline{g} - \hat x\,\overline{g \hat x}) / \sqrt{\sigma^2 + \epsilon}`,
     :math:`d\gamma = \sum dout\,\hat x`, :math:`d\beta = \sum dout`. Saves x and gamma; the statistics are recomputed.
 
     Parameters
     ----------
     x : Tensor
-        ``[..., n]``.
+        ``[..., n]``, or ``[..., *shape]``.
     gamma, beta : Tensor
-        ``[n]``, of x's dtype.
+        ``[n]``, or of that `shape`; of x's dtype.
     eps : float
         Added to the variance inside the root.
 
     Raises
     ------
     ShapeError, DTypeError
-        If the vectors do not fit x.
+        If gamma and beta do not fit x.
 
     References
     ----------
@@ -131,6 +137,10 @@ def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
     """
     x, gamma, beta = together(x, gamma, beta)
     _check("layernorm", x, (gamma, beta))
+    if gamma.ndim > 1:
+        n = gamma.size
+        flat = reshape(x, (*x.shape[: x.ndim - gamma.ndim], n))
+        return reshape(layernorm(flat, reshape(gamma, (n,)), reshape(beta, (n,)), eps), x.shape)
     source = widened(x.detach())
     out = empty(x.shape, source.dtype, x.backend)
     sizes = count(x.shape[:-1]), x.shape[-1]
@@ -139,7 +149,7 @@ def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
     def backward(dout):
         return layernorm_grad(x, gamma, dout, eps)
 
-    return record(out if out.dtype is x.dtype else copied(out, x.dtype), (x, gamma, beta), backward)
+    return record(narrowed(out, x.dtype), (x, gamma, beta), backward)
 
 
 def _grad_samples(rng: np.random.Generator):
@@ -156,9 +166,9 @@ def layernorm_grad_reference(x, gamma, dout, eps=1e-5):
     return dx, (dout * xhat).reshape(-1, n).sum(0), dout.reshape(-1, n).sum(0)
 
 
-@op(_grad_samples, layernorm_grad_reference, (), outputs=3)
+@op(_grad_samples, layernorm_grad_reference, (), outputs=3, dtypes="one float")
 def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients (dx, dgamma, dbeta) of `layernorm`, see there.
+    """Gradients (dx, dgamma, dbeta) of `layernorm` over the last axis, see there.
 
     Raises
     ------
@@ -168,6 +178,9 @@ def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, T
     x, gamma, dout = together(x, gamma, dout)
     refuse_tracked("layernorm_grad", (x, gamma, dout))
     _check("layernorm_grad", x, (gamma,))
+    one_float("layernorm_grad", (x, dout))
+    if gamma.ndim > 1:
+        raise ShapeError(f"layernorm_grad got a gain of shape {gamma.shape}: see the axes as one with reshape")
     dtype, n, rows = x.dtype, x.shape[-1], count(x.shape[:-1])
     x, gamma, dout = widened(x.detach()), widened(gamma.detach()), widened(dout)
     parts = max(1, -(-rows // ROWS))
@@ -177,6 +190,4 @@ def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, T
     run_rows(layernorm_grad_kernel, (parts, rows, n), (x, gamma, dout, dx, *halves), (eps, ROWS), work=ROWS * n)
     sums = sum_middle(partial, 2, parts, n)
     dgamma, dbeta = sums.view((n,), (1,)), sums.view((n,), (1,), n)
-    if dtype is x.dtype:
-        return dx, dgamma, dbeta
-    return copied(dx, dtype), copied(dgamma, dtype), copied(dbeta, dtype)
+    return narrowed(dx, dtype), narrowed(dgamma, dtype), narrowed(dbeta, dtype)

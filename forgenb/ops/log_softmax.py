@@ -68,7 +68,7 @@ def _check(name: str, x: Tensor) -> None:
         raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
 
 
-@op(_samples, log_softmax_reference)
+@op(_samples, log_softmax_reference, dtypes="floats")
 def log_softmax(x) -> Tensor:
     r"""Logarithm of softmax over the last axis, :math:`out_j = x_j - \log\sum_k e^{x_k}`.
 
@@ -98,7 +98,7 @@ def _grad_samples(rng: np.random.Generator):
         yield (log_softmax_reference(x), rng.uniform(-2, 2, x.shape)), {}
 
 
-@op(_grad_samples, lambda y, dout: dout - np.exp(y) * dout.sum(-1, keepdims=True), ())
+@op(_grad_samples, lambda y, dout: dout - np.exp(y) * dout.sum(-1, keepdims=True), (), dtypes="alike")
 def log_softmax_grad(y, dout) -> Tensor:
     r"""Gradient of `log_softmax` from its output y: :math:`dx = dout - e^y \sum_k dout_k`.
 

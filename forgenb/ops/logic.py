@@ -44,7 +44,7 @@ def logical_and_kernel(x, y):
     return x & y
 
 
-@op(_pairs, np.logical_and, ())
+@op(_pairs, np.logical_and, (), dtypes="bool")
 def logical_and(x, y) -> Tensor:
     r"""Whether both operands are true, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(logical_and_kernel, _truths(x, y))
@@ -56,7 +56,7 @@ def logical_or_kernel(x, y):
     return x | y
 
 
-@op(_pairs, np.logical_or, ())
+@op(_pairs, np.logical_or, (), dtypes="bool")
 def logical_or(x, y) -> Tensor:
     r"""Whether one of the operands is true, or both, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(logical_or_kernel, _truths(x, y))
@@ -68,7 +68,7 @@ def logical_xor_kernel(x, y):
     return x != y
 
 
-@op(_pairs, np.logical_xor, ())
+@op(_pairs, np.logical_xor, (), dtypes="bool")
 def logical_xor(x, y) -> Tensor:
     r"""Whether just one of the operands is true, with broadcasting, as a bool tensor. Not differentiable."""
     return run_map(logical_xor_kernel, _truths(x, y))
@@ -86,7 +86,7 @@ def _not_samples(rng: np.random.Generator):
     yield (rng.uniform(size=(3, 4)) < 0.5,), {}
 
 
-@op(_not_samples, np.logical_not, ())
+@op(_not_samples, np.logical_not, (), dtypes="bool")
 def logical_not(x) -> Tensor:
     r"""Whether the operand is false, as a bool tensor. Not differentiable."""
     return run_map(logical_not_kernel, (truth(as_tensor(x)),))
@@ -111,7 +111,7 @@ def _over_axes(name: str, x, axis, keepdims: bool) -> Tensor:
     return truth(extreme(copied(x, FLOAT32), axes, keepdims, every))
 
 
-@op(_axis_samples, np.any, (), name="any")
+@op(_axis_samples, np.any, (), name="any", dtypes="bool")
 def any_(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Whether one element along axes is true (not 0), as a bool tensor; False for none. Not differentiable.
 
@@ -123,7 +123,7 @@ def any_(x, axis=None, keepdims: bool = False) -> Tensor:
     return _over_axes("any", x, axis, keepdims)
 
 
-@op(_axis_samples, np.all, (), name="all")
+@op(_axis_samples, np.all, (), name="all", dtypes="bool")
 def all_(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Whether every element along axes is true (not 0), as a bool tensor; True for none. Not differentiable.
 

@@ -19,7 +19,7 @@ from .activations import clip
 from .apply import pair, run_map
 from .arithmetic import mul, neg
 from .comparison import where
-from .pointwise import abs_, as_float, log, square
+from .pointwise import abs_, as_float, as_floats, log, square
 from .reduction import mean, sum_
 from .table import op, unary
 
@@ -35,7 +35,8 @@ def _alike(name: str, x, y) -> tuple[Tensor, Tensor]:
     x, y = pair(x, y)
     if x.shape != y.shape:
         raise ShapeError(f"{name} got shapes {x.shape} and {y.shape}: they must be equal, nothing is broadcast")
-    return as_float(x), as_float(y)
+    x, y = as_floats(x, y)
+    return x, y
 
 
 def _samples(low: float, high: float, apart: float = 0.0):
@@ -51,7 +52,7 @@ def _samples(low: float, high: float, apart: float = 0.0):
     return samples
 
 
-@op(_samples(-2, 2), lambda x, y: np.mean((x - y) ** 2), (0, 1))
+@op(_samples(-2, 2), lambda x, y: np.mean((x - y) ** 2), (0, 1), dtypes="float")
 def mse_loss(x, y) -> Tensor:
     r"""Mean squared error, :math:`out = \frac1n \sum (x - y)^2`.
 
@@ -66,7 +67,7 @@ def mse_loss(x, y) -> Tensor:
     return mean(square(x - y))
 
 
-@op(_samples(-2, 2, 0.125), lambda x, y: np.mean(np.abs(x - y)), (0, 1))
+@op(_samples(-2, 2, 0.125), lambda x, y: np.mean(np.abs(x - y)), (0, 1), dtypes="float")
 def l1_loss(x, y) -> Tensor:
     r"""Mean absolute error, :math:`out = \frac1n \sum |x - y|`.
 
@@ -94,7 +95,7 @@ def huber_reference(x, delta=1.0):
     return np.where(np.abs(x) <= delta, x * x / 2, delta * (np.abs(x) - delta / 2))
 
 
-@op(unary(-3, 3, apart=(-1.0, 1.0)), huber_reference)
+@op(unary(-3, 3, apart=(-1.0, 1.0)), huber_reference, dtypes="float")
 def huber(x, delta: float = 1.0) -> Tensor:
     r"""Huber's function, :math:`\frac12 x^2` where :math:`|x| \le \delta`, else :math:`\delta\,(|x| - \frac12 \delta)`.
 
@@ -115,7 +116,7 @@ def huber(x, delta: float = 1.0) -> Tensor:
     return record(run_map(huber_kernel, (x,), (delta,)), (x,), backward)
 
 
-@op(_samples(-2, 2, 0.125), lambda x, y, delta=1.0: np.mean(huber_reference(x - y, delta)), (0, 1))
+@op(_samples(-2, 2, 0.125), lambda x, y, delta=1.0: np.mean(huber_reference(x - y, delta)), (0, 1), dtypes="float")
 def huber_loss(x, y, delta: float = 1.0) -> Tensor:
     r"""Mean of `huber` of the difference: squares of small errors, sizes of large ones.
 
@@ -155,7 +156,7 @@ def kl_reference(x, y):
     return xlogy(y, y) - y * x
 
 
-@op(_kl_samples, kl_reference, (0, 1))
+@op(_kl_samples, kl_reference, (0, 1), dtypes="float")
 def kl_terms(log_probs, targets) -> Tensor:
     r"""Terms of the Kullback-Leibler divergence, :math:`out = y\,(\log y - x)`, and 0 where y is 0.
 
@@ -175,7 +176,7 @@ def kl_terms(log_probs, targets) -> Tensor:
     return record(run_map(kl_kernel, (x, y)), (x, y), backward)
 
 
-@op(_kl_samples, lambda x, y: np.mean(kl_reference(x, y).sum(-1)), (0, 1))
+@op(_kl_samples, lambda x, y: np.mean(kl_reference(x, y).sum(-1)), (0, 1), dtypes="float")
 def kl_div(log_probs, targets) -> Tensor:
     r"""Kullback-Leibler divergence of distributions along the last axis, and its mean over the others.
 

@@ -53,7 +53,7 @@ def _reference(a, b, bias=0.0, trans_a=False, trans_b=False, alpha=1.0, b_rows=N
     return alpha * np.matmul(a, b) + bias
 
 
-@op(_samples, _reference, (0, 1, 2))
+@op(_samples, _reference, (0, 1, 2), dtypes="floats")
 def matmul(
     a, b, bias=None, trans_a: bool = False, trans_b: bool = False, alpha: float = 1.0, b_rows: int | None = None
 ):
@@ -84,6 +84,11 @@ def matmul(
     a, b = pair(a, b)
     bias = None if bias is None else as_tensor(bias, a)
     _check_dtypes(a, b, bias)
+    if bias is not None and bias.dtype is not a.dtype:
+        from .casts import astype
+
+        common = result_dtype(a.dtype, bias.dtype)
+        a, b, bias = (t if t.dtype is common else astype(t, common) for t in (a, b, bias))
     if b_rows is not None:
         from .indexing import getitem
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..backend import seam
 from ..backend.ready import Ready
 from ..dtypes import BOOL, DEFAULT, INT64, NAMES, compute_dtype, result_dtype
-from ..errors import ArgumentError, BackendError, ShapeError
+from ..errors import ArgumentError, BackendError, DTypeError, ShapeError
 from ..kernel import PANEL, Kernel, map_block, row_block
 from ..layout import Layout, count, layout_of
 
@@ -43,6 +43,21 @@ def same_backend(name: str, tensors) -> None:
                 f"{name} got tensors of backends {first.name!r} and {other.backend.name!r}: move one with "
                 f".to({first.name!r})"
             )
+
+
+def one_float(name: str, tensors) -> None:
+    """Refuse operands of different backends, or of anything but one float dtype.
+
+    Raises
+    ------
+    BackendError, DTypeError
+        Naming the op and what was given.
+    """
+    same_backend(name, tensors)
+    first = tensors[0].dtype
+    if first.kind != "f" or any(t.dtype is not first for t in tensors):
+        listed = ", ".join(t.dtype.name for t in tensors)
+        raise DTypeError(f"{name} needs one float dtype for all operands, got {listed}: convert with astype")
 
 
 @lru_cache(maxsize=4096)
@@ -141,6 +156,7 @@ class RowPlan:
                 )
             if dtype is None and operand.kind == "real":
                 dtype = layout.dtype
+        _one_dtype(kernel, dtype or DEFAULT, operands)
         self.kernel, self.sizes, self.backend = kernel, sizes, operands[0].backend
         self.real = NAMES[dtype or DEFAULT]
         self.chunk = max(1, CHUNK // (work or max(1, count(sizes[1:]))))
@@ -155,6 +171,23 @@ class RowPlan:
         places = scalar, first, 1
         self.ready = Ready(self.backend, kernel, launcher, self.sizes[0], self.chunk, row_block(kernel), values, places)
         return self.ready
+
+
+def _one_dtype(kernel: Kernel, real: np.dtype, operands: tuple[Layout, ...]) -> None:
+    """Refuse operands that a row kernel would read as numbers of another dtype: it converts nothing.
+
+    Raises
+    ------
+    DTypeError
+        Naming the operand and both dtypes.
+    """
+    for operand, layout in zip(kernel.operands, operands, strict=True):
+        wanted = _FIXED.get(operand.kind, real)
+        if layout.dtype is not wanted:
+            raise DTypeError(
+                f"{kernel.name} got {operand.name} of dtype {layout.dtype.name} beside others of {wanted.name}: it "
+                "needs one dtype, so convert with astype"
+            )
 
 
 MAPS: dict[tuple, MapPlan] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import float_dtype
+from ..dtypes import float_dtype, result_dtype
 from ..kernel import map_kernel
 from ..kernel.elementary import exp as exp_of
 from ..kernel.elementary import log as log_of
@@ -31,13 +31,15 @@ def as_float(x) -> Tensor:
 
 
 def as_floats(*values) -> tuple[Tensor, ...]:
-    """`as_float` of each, on one backend."""
+    """Each as a float tensor, on one backend: integers and bools become what all of them give together."""
     for value in values:
         if type(value) is not Tensor or value.layout.dtype.kind != "f":
             break
     else:
         return values
-    return tuple(as_float(t) for t in together(*values))
+    tensors = together(*values)
+    common = float_dtype(result_dtype(*(t.dtype for t in tensors)))
+    return tuple(t if t.dtype.kind == "f" else copied(t, common) for t in tensors)
 
 
 def with_cotangent(low: float, high: float, apart: tuple[float, ...] = ()):
@@ -56,7 +58,7 @@ def exp_kernel(x):
     return exp_of(x)
 
 
-@op(unary(-3, 3), np.exp)
+@op(unary(-3, 3), np.exp, dtypes="float")
 def exp(x) -> Tensor:
     r"""Exponential, :math:`out = e^x`.
 
@@ -76,7 +78,7 @@ def log_kernel(x):
     return log_of(x)
 
 
-@op(unary(0.2, 4), np.log)
+@op(unary(0.2, 4), np.log, dtypes="float")
 def log(x) -> Tensor:
     r"""Natural logarithm, :math:`out = \log x`; -infinity at 0, NaN below.
 
@@ -102,7 +104,7 @@ def sqrt_grad_kernel(out, dout):
     return 0.5 * dout / out
 
 
-@op(with_cotangent(0.2, 2), lambda out, dout: dout / (2 * out), (0, 1))
+@op(with_cotangent(0.2, 2), lambda out, dout: dout / (2 * out), (0, 1), dtypes="float")
 def sqrt_grad(out, dout) -> Tensor:
     r"""Gradient of `sqrt` from its output, :math:`dx = dout / (2\,out)`.
 
@@ -118,7 +120,7 @@ def sqrt_grad(out, dout) -> Tensor:
     return record(run_map(sqrt_grad_kernel, (out, dout)), (out, dout), backward)
 
 
-@op(unary(0.2, 4), np.sqrt)
+@op(unary(0.2, 4), np.sqrt, dtypes="float")
 def sqrt(x) -> Tensor:
     r"""Square root, :math:`out = \sqrt x`; NaN below 0.
 
@@ -144,7 +146,7 @@ def rsqrt_grad_kernel(out, dout):
     return -0.5 * dout * out * out * out
 
 
-@op(with_cotangent(0.5, 2), lambda out, dout: -0.5 * dout * out**3, (0, 1))
+@op(with_cotangent(0.5, 2), lambda out, dout: -0.5 * dout * out**3, (0, 1), dtypes="float")
 def rsqrt_grad(out, dout) -> Tensor:
     r"""Gradient of `rsqrt` from its output, :math:`dx = -\tfrac12 out^3\,dout`.
 
@@ -159,7 +161,7 @@ def rsqrt_grad(out, dout) -> Tensor:
     return record(run_map(rsqrt_grad_kernel, (out, dout)), (out, dout), backward)
 
 
-@op(unary(0.2, 4), lambda x: 1 / np.sqrt(x))
+@op(unary(0.2, 4), lambda x: 1 / np.sqrt(x), dtypes="float")
 def rsqrt(x) -> Tensor:
     r"""One over the square root, :math:`out = 1 / \sqrt x`; infinity at 0, NaN below.
 
@@ -185,7 +187,7 @@ def square_grad_kernel(x, dout):
     return (x + x) * dout
 
 
-@op(with_cotangent(-2, 2), lambda x, dout: 2 * x * dout, (0, 1))
+@op(with_cotangent(-2, 2), lambda x, dout: 2 * x * dout, (0, 1), dtypes="float")
 def square_grad(x, dout) -> Tensor:
     r"""Gradient of `square`, :math:`dx = 2 x\,dout`.
 
@@ -231,7 +233,7 @@ def abs_grad_kernel(x, dout):
     return select(x > 0.0, dout, select(x < 0.0, -dout, x))
 
 
-@op(with_cotangent(-2, 2, apart=(0.0,)), lambda x, dout: np.sign(x) * dout, (1,))
+@op(with_cotangent(-2, 2, apart=(0.0,)), lambda x, dout: np.sign(x) * dout, (1,), dtypes="float")
 def abs_grad(x, dout) -> Tensor:
     r"""Gradient of `abs`, :math:`dx = \operatorname{sign}(x)\,dout`, with sign 0 at 0.
 

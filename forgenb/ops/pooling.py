@@ -101,7 +101,7 @@ def max_pool2d_reference(x, **keywords):
     return windows_reference(x, _reference_window(**keywords), -np.inf).max((2, 3))
 
 
-@op(_max_samples, max_pool2d_reference)
+@op(_max_samples, max_pool2d_reference, dtypes="floats")
 def max_pool2d(x, kernel, stride=None, padding=0) -> Tensor:
     r"""The largest number under each place of a window, :math:`out_{ncij} = \max_{kl} x_{n,c,is+k-p,js+l-p}`.
 
@@ -212,7 +212,7 @@ def avg_pool2d_reference(x, **keywords):
     return windows_reference(x, _reference_window(**keywords)).mean((2, 3))
 
 
-@op(_avg_samples, avg_pool2d_reference)
+@op(_avg_samples, avg_pool2d_reference, dtypes="floats")
 def avg_pool2d(x, kernel, stride=None, padding=0) -> Tensor:
     r"""The mean under each place of a window, :math:`out_{ncij} = \frac{1}{kh\,kw} \sum_{kl} x_{n,c,is+k-p,js+l-p}`.
 
@@ -260,7 +260,7 @@ def avg_pool2d_grad_reference(dout, size, **keywords):
     return scattered_reference(taps, window, size)
 
 
-@op(_avg_grad_samples, avg_pool2d_grad_reference)
+@op(_avg_grad_samples, avg_pool2d_grad_reference, dtypes="floats")
 def avg_pool2d_grad(dout, size, kernel, stride=None, padding=0) -> Tensor:
     """Gradient of `avg_pool2d`: each window's `dout`, in equal shares, to the elements of planes of `size` under it.
 

@@ -80,7 +80,7 @@ def _mixed(x: Tensor, y: Tensor, dout: Tensor) -> Tensor:
     return add(mul(y, pow_grad_exponent(x, lower, dout)), mul(pow_(x, lower), dout))
 
 
-@op(_grad_samples, lambda x, y, dout: dout * y * x ** (y - 1), (0, 1, 2))
+@op(_grad_samples, lambda x, y, dout: dout * y * x ** (y - 1), (0, 1, 2), dtypes="float")
 def pow_grad(x, y, dout) -> Tensor:
     r"""Gradient of `pow` for the base, :math:`dx = y\,x^{y-1}\,dout`, not summed to the shape of `x`.
 
@@ -97,7 +97,7 @@ def pow_grad(x, y, dout) -> Tensor:
     return record(run_map(pow_grad_kernel, (x, y, dout)), (x, y, dout), backward)
 
 
-@op(_grad_samples, lambda x, y, dout: dout * x**y * np.log(x), (0, 1, 2))
+@op(_grad_samples, lambda x, y, dout: dout * x**y * np.log(x), (0, 1, 2), dtypes="float")
 def pow_grad_exponent(x, y, dout) -> Tensor:
     r"""Gradient of `pow` for the exponent, :math:`dy = x^y \log(x)\,dout`, not summed to the shape of `y`.
 
@@ -123,7 +123,7 @@ def _number_grad_reference(x, dout, exponent):
     return dout * exponent * x ** (exponent - 1) if exponent else np.zeros_like(x)
 
 
-@op(_number_grad_samples, _number_grad_reference, (0, 1))
+@op(_number_grad_samples, _number_grad_reference, (0, 1), dtypes="float")
 def pow_number_grad(x, dout, exponent: float) -> Tensor:
     r"""Gradient of `pow` with a number :math:`n` as exponent, :math:`dx = n\,x^{n-1}\,dout`.
 
@@ -147,7 +147,7 @@ def _pow_samples(rng: np.random.Generator):
     yield (rng.uniform(-2, -0.5, 7),), {"y": 3}
 
 
-@op(_pow_samples, lambda x, y: np.power(x, y), (0, 1), name="pow")
+@op(_pow_samples, lambda x, y: np.power(x, y), (0, 1), name="pow", dtypes="numbers")
 def pow_(x, y) -> Tensor:
     r"""Power with broadcasting, :math:`out = x^y`. The exponents 2 and 0.5 are done by `square` and `sqrt`.
 
@@ -167,9 +167,10 @@ def pow_(x, y) -> Tensor:
         x = as_tensor(x)
         if x.dtype.kind == "f" or type(y) is float:
             return _pow_number(as_float(x), float(y))
+    number = y if isinstance(y, int) else None
     x, y = pair(x, y)
     if x.dtype.kind != "f" and y.dtype.kind != "f":
-        return _pow_whole(x, y)
+        return _pow_whole(x, y, number)
     dtype = result_dtype(x.dtype, y.dtype)
     x = x if x.dtype.kind == "f" else copied(x, dtype)
     y = y if y.dtype.kind == "f" else copied(y, dtype)
@@ -194,8 +195,11 @@ def _pow_number(x: Tensor, number: float) -> Tensor:
     return record(run_map(pow_number_kernel, (x,), (number,)), (x,), backward)
 
 
-def _pow_whole(x: Tensor, y: Tensor) -> Tensor:
-    if y.size and int(y.numpy().min()) < 0:
+def _pow_whole(x: Tensor, y: Tensor, number: int | None) -> Tensor:
+    """The power of integers; a `number` that the exponent is made of need not be read back."""
+    if number is None and y.size:
+        number = int(y.numpy().min())
+    if number is not None and number < 0:
         raise ArgumentError(
             f"pow got integers of dtype {x.dtype.name} with a negative exponent, whose result is no integer: "
             "convert the base with astype('float32')"

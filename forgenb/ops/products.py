@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import FLOAT16, FLOAT32, INT64
+from ..dtypes import FLOAT16, FLOAT32, sum_dtype
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, full
@@ -37,7 +37,7 @@ def _samples(rng: np.random.Generator):
     yield (rng.uniform(-2, 2, (3, 0)),), {"axis": 1}
 
 
-@op(_samples, np.prod)
+@op(_samples, np.prod, dtypes="sum")
 def prod(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Product over axes, :math:`out = \prod_{axis} x`; the product of nothing is 1.
 
@@ -53,7 +53,7 @@ def prod(x, axis=None, keepdims: bool = False) -> Tensor:
         If an axis does not exist or is repeated.
     """
     x = as_tensor(x)
-    x = x if x.dtype.kind == "f" else copied(x, INT64)
+    x = x if x.dtype.kind == "f" else copied(x, sum_dtype(x.dtype))
     axes = normalized_axes("prod", x.ndim, axis)
     shape = reduced_shape(x.shape, axes, keepdims)
     if x.size == 0:

@@ -41,6 +41,7 @@ def leaky_relu_grad_kernel(x, dout, slope):
     with_cotangent(-2, 2, apart=(0.0,)),
     lambda x, dout, slope=0.01: np.where(x <= 0, slope * dout, dout),
     (1,),
+    dtypes="float",
 )
 def leaky_relu_grad(x, dout, slope: float = 0.01) -> Tensor:
     r"""Gradient of `leaky_relu`: `dout` where `x` is above 0 or NaN, else :math:`slope\,dout`.
@@ -55,7 +56,7 @@ def leaky_relu_grad(x, dout, slope: float = 0.01) -> Tensor:
     return record(run_map(leaky_relu_grad_kernel, (x, dout), (float(slope),)), (x, dout), backward)
 
 
-@op(unary(-2, 2, apart=(0.0,)), lambda x, slope=0.01: np.where(x > 0, x, slope * x))
+@op(unary(-2, 2, apart=(0.0,)), lambda x, slope=0.01: np.where(x > 0, x, slope * x), dtypes="float")
 def leaky_relu(x, slope: float = 0.01) -> Tensor:
     r"""Rectifier that lets a part through, :math:`out = x` where :math:`x > 0`, else :math:`slope\,x`.
 
@@ -85,6 +86,7 @@ def elu_grad_kernel(x, dout, alpha):
     with_cotangent(-2, 2, apart=(0.0,)),
     lambda x, dout, alpha=1.0: dout * np.where(x > 0, 1, alpha * np.exp(np.minimum(x, 0))),
     (0, 1),
+    dtypes="float",
 )
 def elu_grad(x, dout, alpha: float = 1.0) -> Tensor:
     r"""Gradient of `elu`: `dout` where :math:`x > 0`, else :math:`\alpha e^x\,dout`.
@@ -101,7 +103,11 @@ def elu_grad(x, dout, alpha: float = 1.0) -> Tensor:
     return record(run_map(elu_grad_kernel, (x, dout), (float(alpha),)), (x, dout), backward)
 
 
-@op(unary(-3, 3, apart=(0.0,)), lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))))
+@op(
+    unary(-3, 3, apart=(0.0,)),
+    lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))),
+    dtypes="float",
+)
 def elu(x, alpha: float = 1.0) -> Tensor:
     r"""Exponential linear unit, :math:`out = x` where :math:`x > 0`, else :math:`\alpha (e^x - 1)`.
 
@@ -125,7 +131,7 @@ def softplus_kernel(x):
     return select(x > 0.0, x, 0.0) + log1p_of(exp_of(-absolute(x)))
 
 
-@op(unary(-5, 5), lambda x: np.logaddexp(0, x))
+@op(unary(-5, 5), lambda x: np.logaddexp(0, x), dtypes="float")
 def softplus(x) -> Tensor:
     r"""Smooth rectifier, :math:`out = \log(1 + e^x)`, without overflow for any `x`.
 
@@ -145,7 +151,7 @@ def logsigmoid_kernel(x):
     return select(x < 0.0, x, 0.0) - log1p_of(exp_of(-absolute(x)))
 
 
-@op(unary(-5, 5), lambda x: -np.logaddexp(0, -x))
+@op(unary(-5, 5), lambda x: -np.logaddexp(0, -x), dtypes="float")
 def logsigmoid(x) -> Tensor:
     r"""Logarithm of the logistic function, :math:`out = \log\sigma(x)`, without underflow for any `x`.
 
@@ -179,7 +185,7 @@ def silu_grad_reference(x, dout):
     return dout * s * (1 + x * rest)
 
 
-@op(with_cotangent(-4, 4), silu_grad_reference, (0, 1))
+@op(with_cotangent(-4, 4), silu_grad_reference, (0, 1), dtypes="float")
 def silu_grad(x, dout) -> Tensor:
     r"""Gradient of `silu`: with :math:`s = \sigma(x)`, :math:`dx = s\,(1 + x (1 - s))\,dout`.
 
@@ -196,7 +202,11 @@ def silu_grad(x, dout) -> Tensor:
     return record(run_map(silu_grad_kernel, (x, dout)), (x, dout), backward)
 
 
-@op(unary(-5, 5), lambda x: np.where(x == -np.inf, 0, np.maximum(x, -1e300) * np.exp(-np.logaddexp(0, -x))))
+@op(
+    unary(-5, 5),
+    lambda x: np.where(x == -np.inf, 0, np.maximum(x, -1e300) * np.exp(-np.logaddexp(0, -x))),
+    dtypes="float",
+)
 def silu(x) -> Tensor:
     r"""Sigmoid linear unit, or swish, :math:`out = x\,\sigma(x)`. -infinity gives 0, NaN stays NaN.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import sigmoid, tanh
 from ..kernel.primitives import lanes, put
@@ -15,7 +15,7 @@ from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
 from .apply import run_rows, together, widened
 from .movement import narrowed, zeros
-from .plans import same_backend
+from .plans import one_float
 from .table import op
 
 
@@ -85,10 +85,7 @@ def gru_cell_grad_kernel(row, gates, hidden, h, dnext_h, dgates, dhidden, dh):
 
 
 def _check(name: str, wide: tuple[Tensor, ...], narrow: Tensor, gates: int) -> None:
-    same_backend(name, (*wide, narrow))
-    if narrow.dtype.kind != "f" or any(t.dtype is not narrow.dtype for t in wide):
-        found = ", ".join(t.dtype.name for t in (*wide, narrow))
-        raise DTypeError(f"{name} needs one float dtype for all operands, got {found}: convert with astype")
+    one_float(name, (*wide, narrow))
     wanted = (narrow.shape[0], gates * narrow.shape[1]) if narrow.ndim == 2 else None
     if any(t.shape != wanted for t in wide):
         found = ", ".join(str(t.shape) for t in wide)
@@ -114,7 +111,7 @@ def lstm_cell_reference(gates, c):
     return _sigmoid(o) * np.tanh(cell), cell
 
 
-@op(_samples, lstm_cell_reference, (0, 1), outputs=2)
+@op(_samples, lstm_cell_reference, (0, 1), outputs=2, dtypes="one float")
 def lstm_cell(gates, c) -> tuple[Tensor, Tensor]:
     r"""One step of an LSTM from its gates before their functions: the new hidden and cell state.
 
@@ -173,7 +170,7 @@ def _grad_reference(gates, c, dh, dnext_c):
     return np.concatenate(parts, -1), d * f
 
 
-@op(_grad_samples, _grad_reference, (), outputs=2)
+@op(_grad_samples, _grad_reference, (), outputs=2, dtypes="one float")
 def lstm_cell_grad(gates, c, dh, dnext_c) -> tuple[Tensor, Tensor]:
     """Gradients (dgates, dc) of `lstm_cell`, see there.
 
@@ -185,6 +182,7 @@ def lstm_cell_grad(gates, c, dh, dnext_c) -> tuple[Tensor, Tensor]:
     gates, c, dh, dnext_c = together(gates, c, dh, dnext_c)
     refuse_tracked("lstm_cell_grad", (gates, c, dh, dnext_c))
     _check("lstm_cell_grad", (gates,), c, 4)
+    one_float("lstm_cell_grad", (gates, dh, dnext_c))
     dtype = c.dtype
     gates, c, dh, dnext_c = (widened(t.detach()) for t in (gates, c, dh, dnext_c))
     dgates, dc = (empty(t.shape, t.dtype, t.backend) for t in (gates, c))
@@ -205,7 +203,7 @@ def gru_cell_reference(gates, hidden, h):
     return (1 - z) * np.tanh(gn + r * hn) + z * h
 
 
-@op(_gru_samples, gru_cell_reference, (0, 1, 2))
+@op(_gru_samples, gru_cell_reference, (0, 1, 2), dtypes="one float")
 def gru_cell(gates, hidden, h) -> Tensor:
     r"""One step of a GRU from its gates before their functions: the new hidden state.
 
@@ -259,7 +257,7 @@ def _gru_grad_reference(gates, hidden, h, dnext_h):
     return np.concatenate((dr, dz, dn), -1), np.concatenate((dr, dz, dn * r), -1), dnext_h * z
 
 
-@op(_gru_grad_samples, _gru_grad_reference, (), outputs=3)
+@op(_gru_grad_samples, _gru_grad_reference, (), outputs=3, dtypes="one float")
 def gru_cell_grad(gates, hidden, h, dnext_h) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients (dgates, dhidden, dh) of `gru_cell`, see there.
 
@@ -271,6 +269,7 @@ def gru_cell_grad(gates, hidden, h, dnext_h) -> tuple[Tensor, Tensor, Tensor]:
     gates, hidden, h, dnext_h = together(gates, hidden, h, dnext_h)
     refuse_tracked("gru_cell_grad", (gates, hidden, h, dnext_h))
     _check("gru_cell_grad", (gates, hidden), h, 3)
+    one_float("gru_cell_grad", (gates, dnext_h))
     dtype = h.dtype
     operands = tuple(widened(t.detach()) for t in (gates, hidden, h, dnext_h))
     results = tuple(empty(t.shape, t.dtype, t.backend) for t in operands[:3])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import FLOAT16, INT64, float_dtype
+from ..dtypes import DEFAULT, FLOAT16, float_dtype, sum_dtype
 from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
@@ -141,7 +141,7 @@ def _sum_samples(rng: np.random.Generator):
     yield (rng.integers(0, 2, (3, 40)) > 0,), {"axis": 1}
 
 
-@op(_sum_samples, np.sum, name="sum")
+@op(_sum_samples, np.sum, name="sum", dtypes="sum")
 def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Sum over axes, :math:`out = \sum_{axis} x`; the sum of nothing is 0.
 
@@ -155,7 +155,7 @@ def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
         If an axis does not exist or is repeated.
     """
     x = as_tensor(x)
-    x = x if x.dtype.kind == "f" else copied(x, INT64)
+    x = x if x.dtype.kind == "f" else copied(x, sum_dtype(x.dtype))
     shape, axes = x.shape, normalized_axes("sum", x.ndim, axis)
     kept = reduced_shape(shape, axes, True)
 
@@ -167,13 +167,19 @@ def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
     return record(_total(x, axes, keepdims), (x,), backward)
 
 
-@op(lambda rng: (s for s in _axis_samples(rng) if s[0][0].size), np.mean)
+@op(lambda rng: (s for s in _axis_samples(rng) if s[0][0].size), np.mean, dtypes="float")
 def mean(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Mean over axes, :math:`out = \frac1n \sum_{axis} x`; the mean of nothing is NaN, of integers float32.
+
+    Half precision is divided before it is rounded, so that a sum beyond its largest number has a mean.
 
     Backward: :math:`dx = dout / n`, broadcast along the axes. Saves nothing.
     """
     x = as_tensor(x)
+    if x.dtype is FLOAT16:
+        from .casts import astype
+
+        return astype(mean(astype(x, DEFAULT), axis, keepdims), FLOAT16)
     if x.dtype.kind != "f":
         x = copied(x, float_dtype(x.dtype))
     axes = normalized_axes("mean", x.ndim, axis)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
 from ..layout import count
@@ -15,7 +15,7 @@ from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
 from .apply import run_rows, together, widened
 from .movement import narrowed
-from .plans import same_backend
+from .plans import one_float
 from .reduction import sum_middle
 from .table import op
 
@@ -65,17 +65,14 @@ def rmsnorm_reference(x, gamma, eps=1e-5):
 
 
 def _check(name: str, x: Tensor, gamma: Tensor) -> None:
-    same_backend(name, (x, gamma))
-    if gamma.dtype is not x.dtype or x.dtype.kind != "f":
-        found = f"{x.dtype.name} and {gamma.dtype.name}"
-        raise DTypeError(f"{name} needs one float dtype for all operands, got {found}: convert with astype")
+    one_float(name, (x, gamma))
     if x.ndim == 0 or x.shape[-1] == 0 or gamma.shape != x.shape[-1:]:
         raise ShapeError(
             f"{name} got x of shape {x.shape} and gamma of shape {gamma.shape}: it must be the last axis of x"
         )
 
 
-@op(_samples, rmsnorm_reference, (0, 1))
+@op(_samples, rmsnorm_reference, (0, 1), dtypes="one float")
 def rmsnorm(x, gamma, eps: float = 1e-5) -> Tensor:
     r"""Root mean square normalisation over the last axis, :math:`out = \hat x\,\gamma`.
 
@@ -126,7 +123,7 @@ def rmsnorm_grad_reference(x, gamma, dout, eps=1e-5):
     return dx, (dout * xhat).reshape(-1, x.shape[-1]).sum(0)
 
 
-@op(_grad_samples, rmsnorm_grad_reference, (), outputs=2)
+@op(_grad_samples, rmsnorm_grad_reference, (), outputs=2, dtypes="one float")
 def rmsnorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
     """Gradients (dx, dgamma) of `rmsnorm`, see there.
 
@@ -138,6 +135,7 @@ def rmsnorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
     x, gamma, dout = together(x, gamma, dout)
     refuse_tracked("rmsnorm_grad", (x, gamma, dout))
     _check("rmsnorm_grad", x, gamma)
+    one_float("rmsnorm_grad", (x, dout))
     dtype, n, rows = x.dtype, x.shape[-1], count(x.shape[:-1])
     x, gamma, dout = widened(x.detach()), widened(gamma.detach()), widened(dout)
     parts = max(1, -(-rows // ROWS))

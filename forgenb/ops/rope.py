@@ -55,7 +55,7 @@ def rope_reference(x, base=10000.0, offset=0, inverse=False):
     return np.stack([turned.real, turned.imag], -1).reshape(x.shape)
 
 
-@op(_samples, rope_reference)
+@op(_samples, rope_reference, dtypes="floats")
 def rope(x, base: float = 10000.0, offset: int = 0, inverse: bool = False) -> Tensor:
     r"""Rotary position embedding: the pair :math:`(x_{2j}, x_{2j+1})` at place p is turned by :math:`\theta`.
 

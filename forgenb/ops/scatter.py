@@ -184,7 +184,7 @@ def _scatter_into_reference(dst, ids, src):
     return out
 
 
-@op(_scatter_into_samples, _scatter_into_reference, (), in_place=True)
+@op(_scatter_into_samples, _scatter_into_reference, (), in_place=True, dtypes="one")
 def scatter_add_(dst: Tensor, ids, src) -> Tensor:
     """Add rows into `dst` in place: ``dst[ids[i]] += src[i]``, in a fixed order; returns `dst`.
 
@@ -227,7 +227,7 @@ def _sum_rows_samples(rng: np.random.Generator):
         yield (rng.uniform(-2, 2, shape),), {}
 
 
-@op(_sum_rows_samples, lambda x: x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1]).sum(0))
+@op(_sum_rows_samples, lambda x: x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1]).sum(0), dtypes="sum")
 def sum_rows(x) -> Tensor:
     r"""Sum over all leading axes, ``[..., cols] -> [cols]``.
 

@@ -117,7 +117,7 @@ def _rows(name: str, x: Tensor, causal: bool, off: int) -> tuple[int, int, int]:
     return count(x.shape[:-1]), x.shape[-1], queries
 
 
-@op(_samples, softmax_reference)
+@op(_samples, softmax_reference, dtypes="floats")
 def softmax(x, causal: bool = False, off: int = 0) -> Tensor:
     r"""Softmax over the last axis, :math:`out_j = e^{x_j - m} / \sum_k e^{x_k - m}`, :math:`m = \max_k x_k`.
 
@@ -156,7 +156,7 @@ def softmax_grad_reference(y, dout, causal=False, off=0):
     return np.where(_visible(y.shape, off), dx, 0.0) if causal else dx
 
 
-@op(_grad_samples, softmax_grad_reference, ())
+@op(_grad_samples, softmax_grad_reference, (), dtypes="alike")
 def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     r"""Gradient of `softmax` from its output y: :math:`dx = y\,(dout - \sum_k y_k\,dout_k)`.
 

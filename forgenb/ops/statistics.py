@@ -51,7 +51,7 @@ def _variance(x: Tensor, axes: tuple[int, ...], keepdims: bool, freedom: float) 
     return div(sum_(squares, axes, keepdims), freedom)
 
 
-@op(_with_ddof, np.var)
+@op(_with_ddof, np.var, dtypes="float")
 def var(x, axis=None, keepdims: bool = False, ddof: float = 0) -> Tensor:
     r"""Variance over axes, :math:`out = \frac{1}{n - ddof} \sum_{axis} (x - \bar x)^2`, in two passes.
 
@@ -80,7 +80,7 @@ def _per_root(dout: Tensor, root: Tensor) -> Tensor:
     return where(equal(root, 0.0), 0.0, div(dout, root))
 
 
-@op(_with_ddof, np.std)
+@op(_with_ddof, np.std, dtypes="float")
 def std(x, axis=None, keepdims: bool = False, ddof: float = 0) -> Tensor:
     r"""Standard deviation over axes, :math:`out = \sqrt{\operatorname{var}(x)}`; see `var`.
 
@@ -103,7 +103,7 @@ def std(x, axis=None, keepdims: bool = False, ddof: float = 0) -> Tensor:
     return record(out, (x,), backward, save_output=True)
 
 
-@op(_samples, lambda x, axis=None, keepdims=False: np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims)))
+@op(_samples, lambda x, axis=None, keepdims=False: np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims)), dtypes="float")
 def norm(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Euclidean length over axes, :math:`out = \sqrt{\sum_{axis} x^2}`; that of nothing is 0.
 
@@ -140,7 +140,7 @@ def _logsumexp_samples(rng: np.random.Generator):
         yield (rng.uniform(-20, 20, shape),), {}
 
 
-@op(_logsumexp_samples, _logsumexp_reference)
+@op(_logsumexp_samples, _logsumexp_reference, dtypes="float")
 def logsumexp(x, axis=None, keepdims: bool = False) -> Tensor:
     r"""Logarithm of a sum of exponentials over axes, :math:`out = \log \sum_{axis} e^x`, without overflow.
 

@@ -34,7 +34,7 @@ def square_sums(x: Tensor, out: Tensor) -> None:
     run_rows(sum_squares_kernel, (out.size, x.size), (flat, out), (BLOCK,), work=BLOCK)
 
 
-@op(unary(-2, 2), lambda x: np.sum(np.square(x)))
+@op(unary(-2, 2), lambda x: np.sum(np.square(x)), dtypes="floats")
 def sumsq(x) -> Tensor:
     r"""Sum of squares of all elements, :math:`out = \sum x^2`, without dimensions.
 

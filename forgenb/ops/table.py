@@ -3,7 +3,7 @@
 A row sits under its op. It says how to sample inputs and what NumPy computes; `forgenb.testing.bounds` says how close
 is close.
 
-Imports NumPy; it names no op, and a row is entered by the op's own file.
+Imports NumPy and dtypes; it names no op, and a row is entered by the op's own file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..dtypes import RULES, Rule
+
 
 @dataclass(frozen=True)
 class Op:
@@ -20,7 +22,8 @@ class Op:
 
     `samples(rng)` yields ``(arrays, keywords)``: float64 (or integer) NumPy inputs on odd shapes, inside
     the domain and away from kinks. `reference` computes the forward in float64 NumPy, independent of the
-    kernels. `differentiable` says which inputs have a gradient.
+    kernels. `differentiable` says which inputs have a gradient, `dtypes` names the rule of `forgenb.dtypes.RULES` that
+    gives the dtype of its results.
     """
 
     name: str
@@ -31,6 +34,12 @@ class Op:
     gradient_tolerance: float = 1e-6
     outputs: int = 1
     in_place: bool = False
+    dtypes: str = "later"
+
+    @property
+    def rule(self) -> Rule:
+        """How the dtype of its results follows from those of its operands."""
+        return RULES[self.dtypes]
 
 
 TABLE: dict[str, Op] = {}

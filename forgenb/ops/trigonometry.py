@@ -91,7 +91,7 @@ def _angles(low: float, high: float):
     return samples
 
 
-@op(_angles(-4, 4), np.sin)
+@op(_angles(-4, 4), np.sin, dtypes="float")
 def sin(x) -> Tensor:
     r"""Sine, :math:`out = \sin x`; NaN of infinity.
 
@@ -105,7 +105,7 @@ def sin(x) -> Tensor:
     return record(_of_angles(sin_kernel, x), (x,), backward)
 
 
-@op(_angles(-4, 4), np.cos)
+@op(_angles(-4, 4), np.cos, dtypes="float")
 def cos(x) -> Tensor:
     r"""Cosine, :math:`out = \cos x`; NaN of infinity.
 
@@ -119,7 +119,7 @@ def cos(x) -> Tensor:
     return record(_of_angles(cos_kernel, x), (x,), backward)
 
 
-@op(_angles(-1.2, 1.2), np.tan)
+@op(_angles(-1.2, 1.2), np.tan, dtypes="float")
 def tan(x) -> Tensor:
     r"""Tangent, :math:`out = \sin x / \cos x`; NaN of infinity.
 
@@ -139,7 +139,7 @@ def arctan_kernel(x):
     return arctan_of(x)
 
 
-@op(unary(-4, 4), np.arctan)
+@op(unary(-4, 4), np.arctan, dtypes="float")
 def arctan(x) -> Tensor:
     r"""Angle between :math:`-\pi/2` and :math:`\pi/2` with the tangent `x`, :math:`out = \arctan x`.
 

@@ -32,8 +32,8 @@ def unfused_attention_reference(q, k, v, causal=False):
     return softmax_reference(scores, causal, k.shape[-2] - q.shape[-2] if causal else 0) @ v
 
 
-@op(_samples, unfused_attention_reference, (0, 1, 2))
-def unfused_attention(q, k, v, causal: bool = False) -> Tensor:
+@op(_samples, unfused_attention_reference, (0, 1, 2), dtypes="floats")
+def unfused_attention(q, k, v, causal: bool = False, weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
     r"""Scaled dot product attention, :math:`out = softmax(q k^T / \sqrt{d})\,v`.
 
     A product, `softmax` and another product. With `causal`, the last query sees all keys, and each one before it one
@@ -45,11 +45,13 @@ def unfused_attention(q, k, v, causal: bool = False) -> Tensor:
         ``[..., tq, d]``, ``[..., tk, d]`` and ``[..., tk, dv]``; leading axes, such as heads, broadcast.
     causal : bool
         Whether a query sees itself and what came before, only.
+    weights : bool
+        Whether to return the weights as well.
 
     Returns
     -------
-    Tensor
-        ``[..., tq, dv]``.
+    Tensor, or two
+        ``[..., tq, dv]``, and with `weights` what each query takes from each key, ``[..., tq, tk]``.
 
     Raises
     ------
@@ -80,5 +82,5 @@ def unfused_attention(q, k, v, causal: bool = False) -> Tensor:
             f"unfused_attention got {q.shape[-2]} queries for {k.shape[-2]} keys: a causal one needs a key each"
         )
     scores = matmul(q, k, trans_b=True, alpha=float(q.shape[-1]) ** -0.5)
-    weights = softmax(scores, causal, k.shape[-2] - q.shape[-2] if causal else 0)
-    return matmul(weights, v)
+    shares = softmax(scores, causal, k.shape[-2] - q.shape[-2] if causal else 0)
+    return (matmul(shares, v), shares) if weights else matmul(shares, v)

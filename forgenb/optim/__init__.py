@@ -8,6 +8,7 @@ from .clip import clip_grad_norm, clip_grad_value, global_norm
 from .groups import Group
 from .optimizer import Optimizer
 from .rmsprop import RMSprop
+from .scaling import LossScaler
 from .schedules import constant, cosine, linear, step_decay, warmup, warmup_cosine, warmup_stable_decay
 from .sgd import SGD
 
@@ -16,6 +17,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Group",
+    "LossScaler",
     "Optimizer",
     "RMSprop",
     "clip_grad_norm",

@@ -22,18 +22,19 @@ from ..ops.sumsq import square_sums
 from ..tensor import Tensor, empty
 
 
-@map_kernel("total -> norm factor; max_norm")
-def clip_kernel(total, max_norm):
-    """The norm of a sum of squares, and what gradients are multiplied by: -1 where the norm is not finite."""
-    norm = sqrt(total)
-    factor = select(norm > max_norm, max_norm / norm, 1.0)
+@map_kernel("total -> norm factor; max_norm unit")
+def clip_norm_kernel(total, max_norm, unit):
+    """The norm of a sum of squares in a `unit`, and what gradients are multiplied by: -1 where it is not finite."""
+    norm = sqrt(total) * unit
+    factor = select(norm > max_norm, max_norm / norm, 1.0) * unit
     return norm, select(norm < infinity(), factor, -1.0)
 
 
-def clipping(tensors: Sequence[Tensor], max_norm: float) -> tuple[Tensor, Tensor]:
+def clipping(tensors: Sequence[Tensor], max_norm: float, unit: float = 1.0) -> tuple[Tensor, Tensor]:
     r"""The norm :math:`\sqrt{\sum x^2}` of all `tensors` together and the factor that clips it, without dimensions.
 
-    Nothing is read back: blocks are summed on the device, all tensors of a dtype into one buffer.
+    Nothing is read back: blocks are summed on the device, all tensors of a dtype into one buffer. Both are for
+    gradients that are `unit` times the `tensors`.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def clipping(tensors: Sequence[Tensor], max_norm: float) -> tuple[Tensor, Tensor
     total = totals[0]
     for other in totals[1:]:
         total = run_map(add_kernel, (total, other))
-    norm, factor = run_map(clip_kernel, (total,), (max_norm,))
+    norm, factor = run_map(clip_norm_kernel, (total,), (max_norm, unit))
     return norm, factor
 
 

@@ -20,6 +20,7 @@ from ..tensor import Parameter, Tensor, from_array, full_like
 from .clip import clipping
 from .groups import Group, flattened
 from .groups import checked as checked
+from .scaling import LossScaler
 
 
 class Optimizer:
@@ -71,7 +72,7 @@ class Optimizer:
             raise ArgumentError("the optimiser got no parameters")
         self.groups = list(dict.fromkeys(self._group.values()))
 
-    def step(self, clip_norm: float | None = None) -> float | None:
+    def step(self, clip_norm: float | None = None, scaler: LossScaler | None = None) -> float | None:
         """Update every parameter that has a gradient, in place.
 
         Parameters
@@ -79,17 +80,22 @@ class Optimizer:
         clip_norm : float, optional
             Where the norm of all gradients together is above this, the step uses them times
             ``clip_norm / norm``.
+        scaler : LossScaler, optional
+            The gradients are those of a loss that it scaled: the step uses them divided by its scale, and then
+            tells it whether they were finite.
 
         Returns
         -------
         float or None
-            With `clip_norm`, the norm before clipping. Where that is not finite nothing is updated, so that
-            a training loop can stop with the parameters of the step before.
+            With `clip_norm` or `scaler`, the norm before clipping. Where that is not finite nothing is updated, so
+            that a training loop can stop with the parameters of the step before.
         """
         live = [(name, p, p.grad) for name, p in self.params.items() if p.grad is not None]
         norm = None
-        if clip_norm is not None and live:
-            norm, factor = clipping([grad for _, _, grad in live], clip_norm)
+        measured = clip_norm is not None or scaler is not None
+        if measured and live:
+            limit, unit = math.inf if clip_norm is None else clip_norm, 1.0 if scaler is None else scaler.unit()
+            norm, factor = clipping([grad for _, _, grad in live], limit, unit)
         else:
             factor = full_like(next(iter(self.params.values())).view((), ()), 1)
         names = [name for name, _, _ in live]
@@ -109,8 +115,8 @@ class Optimizer:
             self.update(p, grad, self._state[name], factors[dtype], numbers[key])
             p.changed()
         if norm is None:
-            return 0.0 if clip_norm is not None else None
-        return after_each_run(lambda: self._checked_norm(norm, names), norm)
+            return 0.0 if measured else None
+        return after_each_run(lambda: self._checked_norm(norm, names, scaler), norm)
 
     def _make_state(self, names: list[str]) -> None:
         """Zeros for parameters that step for the first time; they are memory of their own, never scratch."""
@@ -124,11 +130,13 @@ class Optimizer:
             self._counts[name] = self._counts.get(name, 0) + by
         self.steps += by
 
-    def _checked_norm(self, norm: Tensor, names: list[str]) -> float:
+    def _checked_norm(self, norm: Tensor, names: list[str], scaler: LossScaler | None) -> float:
         """The norm as a number; a step that changed nothing, since it was not finite, is not counted."""
         value = float(norm.item())
         if not math.isfinite(value):
             self._advance(names, -1)
+        if scaler is not None:
+            scaler.update(math.isfinite(value))
         return value
 
     def _rate(self, group: Group):

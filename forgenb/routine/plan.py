@@ -5,10 +5,11 @@ Scratch values whose lives do not overlap share bytes; stored values, which can 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..backend.planned import NOT_RUN, SCRATCH
+from ..backend.planned import NOT_RUN, SCRATCH, PlannedMemory
 from .lives import ALIGN, Lives, Statement, lifetimes, plannable, rounded, successions
 from .pack import Block, pack
 from .rematerialize import rematerialized
@@ -45,8 +46,11 @@ def arrange(recorder: Recorder) -> None:
     recorder.statements = statements
 
 
-def place(statements: list[Statement], backend, name: str) -> tuple[Plan, object]:
-    """Give every planned memory of a program its address; returns the plan and the arena."""
+def place(statements: list[Statement], memories: Iterable[PlannedMemory], backend, name: str) -> tuple[Plan, object]:
+    """Give every planned memory of a program its address; returns the plan and the arena.
+
+    Those of `memories` that are kept, and that no statement writes since they hold nothing, get one too.
+    """
     lives = lifetimes(statements)
     places, scratch = _scratch(statements, lives)
     size = scratch
@@ -58,6 +62,9 @@ def place(statements: list[Statement], backend, name: str) -> tuple[Plan, object
     for key, (_, _, memory) in lives.items():
         mode, reason = ("stored", NOT_RUN) if memory.keep else ("scratch", SCRATCH)
         memory.place(arena.address + places[key], arena, mode, reason.format(name=name))
+    for memory in memories:
+        if memory.keep and memory.nbytes == 0 and id(memory) not in lives:
+            memory.place(arena.address, arena, "stored", NOT_RUN.format(name=name))
     return Plan(scratch, size - scratch), arena
 
 

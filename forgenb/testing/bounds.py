@@ -39,8 +39,8 @@ _KINDS = {
         bce_with_logits_grad conv1d conv2d conv2d_input_grad conv2d_weight_grad cross_entropy cross_entropy_grad cumsum
         dot einsum groupnorm groupnorm_grad gru_cell gru_cell_grad huber_loss kl_div kl_terms l1_loss layernorm
         layernorm_grad log_softmax_grad logsumexp lstm_cell lstm_cell_grad matmul mean mse_loss nll_loss norm rmsnorm
-        rmsnorm_grad rope smoothed_cross_entropy smoothed_cross_entropy_grad softmax_grad std sum sum_rows sumsq
-        trailing_layernorm unfused_attention var
+        rmsnorm_grad rope softmax_grad std sum sum_rows sumsq
+        unfused_attention var
     """,
 }
 

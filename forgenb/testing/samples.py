@@ -17,7 +17,7 @@ from ..ops import TABLE
 from ..tensor import Tensor
 
 FLOATS = ("float16", "float32", "float64")
-INTEGERS = ("int64", "bool")
+INTEGERS = ("int32", "int64", "bool")
 SHAPE_CLASSES = ("0-d", "one", "empty", "odd", "broadcast", "non-contiguous")
 
 
@@ -103,6 +103,11 @@ def _broadcast(shapes) -> bool:
 def several(result) -> tuple:
     """A result, or results, as a tuple."""
     return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def ruled_dtype(name: str, sample: Sample) -> np.dtype | None:
+    """The dtype that the table of result dtypes gives the results; None where it says that the op refuses."""
+    return TABLE[name].rule.result([sample.arrays[p].dtype for p in sample.reals], sample.keywords)
 
 
 def call(name: str, tensors, sample: Sample) -> tuple[Tensor, ...]:

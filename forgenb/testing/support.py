@@ -12,7 +12,7 @@ from ..ops import TABLE
 from .bounds import Bound, bound, gradient_bound
 from .kit import DTYPES, Result, check_backend
 
-SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "int64": "i64", "bool": "bool"}
+SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "bool": "bool"}
 
 HEAD = """\
 # What runs where

@@ -16,7 +16,7 @@ def test_one_object_a_check_and_a_last_one_with_the_count(forgenb):
     assert last == {"implemented": 2, "total": 2}
     assert {tuple(row)[:6] for row in rows} == {tuple(KEYS)}
     assert {row["op"] for row in rows} == {"gelu", "take"}
-    assert {row["dtype"] for row in rows} == {"float16", "float32", "float64", "int64", "bool"}
+    assert {row["dtype"] for row in rows} == {"float16", "float32", "float64", "int32", "int64", "bool"}
     assert {row["shape_class"] for row in rows} >= {"0-d", "one", "empty", "odd", "non-contiguous"}
     assert {"forward", "gradient", "accumulation", "determinism", "special values", "aliasing", "inputs", "ids"} == {
         row["check"] for row in rows

@@ -62,6 +62,11 @@ def test_residual_and_flatten():
     [
         (nn.ReLU(), "relu"),
         (nn.GELU(), "gelu"),
+        (nn.LeakyReLU(), "leaky_relu"),
+        (nn.ELU(), "elu"),
+        (nn.SiLU(), "silu"),
+        (nn.Softplus(), "softplus"),
+        (nn.LogSigmoid(), "logsigmoid"),
         (nn.Tanh(), "tanh"),
         (nn.Sigmoid(), "sigmoid"),
         (nn.Softmax(), "softmax"),
@@ -71,6 +76,13 @@ def test_residual_and_flatten():
 def test_activations_are_the_ops(layer, op):
     x = x64(3, 4)
     assert layer(x).numpy().tobytes() == getattr(fnb.ops, op)(x).numpy().tobytes()
+
+
+def test_activations_hand_on_their_settings():
+    x = x64(3, 4)
+    assert nn.LeakyReLU(0.3)(x).tolist() == fnb.ops.leaky_relu(x, 0.3).tolist() != fnb.ops.leaky_relu(x).tolist()
+    assert nn.GELU(exact=True)(x).tolist() == fnb.ops.gelu_erf(x).tolist() != fnb.ops.gelu(x).tolist()
+    assert nn.ELU(0.3)(x).tolist() == fnb.ops.elu(x, 0.3).tolist() != fnb.ops.elu(x).tolist()
 
 
 def test_plain_losses_are_the_ops():
@@ -116,6 +128,27 @@ def test_attention_over_a_memory_and_by_place():
     assert not np.allclose(layer(x).numpy(), np.flip(layer(turned).numpy(), 1))
     layer.rotary = False
     np.testing.assert_allclose(layer(x).numpy(), np.flip(layer(turned).numpy(), 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("rotary", [False, True])
+def test_fused_and_unfused_attention_agree(rotary):
+    layer = nn.MultiHeadAttention(8, 2, causal=True, rotary=rotary, seed=3)
+    found = []
+    for weights in (False, True):
+        x = fnb.tensor(np.random.default_rng(0).normal(size=(2, 5, 8)).astype("float32"), requires_grad=True)
+        for p in layer.parameters():
+            p.grad = None
+        with fnb.Tape() as tape:
+            y = layer(x, weights=weights)
+            y, shares = y if weights else (y, None)
+            (y * y).sum().backward()
+        assert (" attention " in str(tape)) is not weights
+        found.append([y, x.grad, *(p.grad for p in layer.parameters())])
+    for fused, unfused in zip(*found, strict=True):
+        np.testing.assert_allclose(fused.numpy(), unfused.numpy(), rtol=1e-5, atol=1e-5)
+    assert shares.shape == (2, 2, 5, 5)
+    np.testing.assert_allclose(shares.numpy().sum(-1), 1, rtol=1e-6)
+    assert not np.triu(shares.numpy(), 1).any()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Values at ties, kinks, zeros, infinities and NaN, and other conventions that users rely on."""
+"""Conventions beyond the rows of `forgenb.testing.conventions`: other dtypes, shapes and derivatives."""
 
 import numpy as np
 import pytest
@@ -30,12 +30,6 @@ def test_nan_wins_a_maximum_wherever_it_stands(place, shape):
         assert np.isnan(f(fnb.tensor(x), axis=0).numpy()).all()
     for f in (ops.argmax, ops.argmin):
         assert (f(fnb.tensor(x), axis=0).numpy() == place).all()
-
-
-def test_kinks():
-    assert gradients(ops.relu, leaf(-1.0, 0.0, 1.0)) == [[0, 0, 1]]
-    assert gradients(ops.abs, leaf(-1.0, 0.0, 1.0)) == [[-1, 0, 1]]
-    assert gradients(lambda x: ops.clip(x, -1, 1), leaf(-2.0, -1.0, 0.0, 1.0, 2.0)) == [[0, 1, 1, 1, 0]]
 
 
 @pytest.mark.parametrize(

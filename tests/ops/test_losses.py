@@ -15,15 +15,13 @@ def draw(*shape, seed=0, dtype="float64", tracked=False):
 
 def test_without_smoothing_it_is_the_cross_entropy():
     x, targets = draw(6, 5), np.array([0, 4, 1, 1, 2, 3])
-    np.testing.assert_allclose(
-        ops.smoothed_cross_entropy(x, targets).item(), ops.cross_entropy(x, targets).item(), rtol=1e-14
-    )
+    np.testing.assert_allclose(ops.cross_entropy(x, targets).item(), ops.cross_entropy(x, targets).item(), rtol=1e-14)
     np.testing.assert_allclose(
         ops.nll_loss(ops.log_softmax(x), targets).item(), ops.cross_entropy(x, targets).item(), rtol=1e-14
     )
 
 
-@pytest.mark.parametrize("loss", [ops.smoothed_cross_entropy, ops.nll_loss])
+@pytest.mark.parametrize("loss", [ops.cross_entropy, ops.nll_loss])
 def test_ignored_rows_count_for_nothing(loss):
     x, kept = draw(5, 4, tracked=True), [0, 2, 3]
     targets = np.array([1, -100, 3, 0, -100])
@@ -38,7 +36,7 @@ def test_ignored_rows_count_for_nothing(loss):
         loss(x, np.array([4, -100, 0, 0, 0]), ignore_index=-100)
 
 
-@pytest.mark.parametrize("loss", [ops.smoothed_cross_entropy, ops.nll_loss])
+@pytest.mark.parametrize("loss", [ops.cross_entropy, ops.nll_loss])
 def test_ignored_targets_are_checked_before_each_run(loss):
     compiled = fnb.compile(lambda x, targets: loss(x, targets, ignore_index=-1))
     x = draw(3, 4)
@@ -47,6 +45,27 @@ def test_ignored_targets_are_checked_before_each_run(loss):
         assert compiled(x, fnb.tensor(ids)).item() == loss(x, ids, ignore_index=-1).item()
     with pytest.raises(IndexRangeError, match="target 9"):
         compiled(x, fnb.tensor(np.array([0, 9, 0])))
+
+
+def test_a_class_that_is_ruled_out_costs_nothing_but_a_share_of_the_label():
+    x = fnb.tensor(np.array([[0.0, 0.0, -np.inf]]))
+    for given, wanted in (
+        ({}, np.log(2)),
+        ({"ignore_index": -1}, np.log(2)),
+        ({"label_smoothing": 0.1}, np.inf),
+        ({"label_smoothing": 1.0}, np.inf),
+    ):
+        assert ops.cross_entropy(x, [1], **given).item() == pytest.approx(wanted)
+
+
+def test_the_gradient_of_all_rows_needs_no_count():
+    x, targets = draw(3, 4), [0, 1, 3]
+    lse, dout = ops.logsumexp(x, axis=-1), fnb.tensor(2.0, dtype="float64")
+    counted = ops.cross_entropy_grad(x, targets, lse, dout, fnb.tensor(3.0), label_smoothing=0.2)
+    found = ops.cross_entropy_grad(x, targets, lse, dout, label_smoothing=0.2)
+    assert found.numpy().tobytes() == counted.numpy().tobytes()
+    plain = ops.cross_entropy_grad(x, targets, lse, dout).numpy()
+    np.testing.assert_allclose(ops.cross_entropy_grad(x, targets, lse, dout, 3.0).numpy(), plain, rtol=1e-14)
 
 
 def test_log_softmax_neither_overflows_nor_cancels():
@@ -109,7 +128,7 @@ def test_a_cell_whose_outputs_are_used_in_part():
         (lambda: ops.kl_terms(draw(3), draw(4)), ShapeError, "kl_terms got"),
         (lambda: ops.nll_loss(draw(3, 2), [0]), ShapeError, "without the last axis"),
         (lambda: ops.nll_loss(fnb.tensor([[1, 2]]), [0]), DTypeError, "dtype int64: convert"),
-        (lambda: ops.smoothed_cross_entropy(draw(1, 2), [0], 1.5), ArgumentError, r"must be in \[0, 1\]"),
+        (lambda: ops.cross_entropy(draw(1, 2), [0], 1.5), ArgumentError, r"must be in \[0, 1\]"),
         (lambda: ops.log_softmax(draw(2, 0)), ShapeError, "at least one element"),
         (lambda: ops.log_softmax(fnb.tensor([1])), DTypeError, "dtype int64"),
         (lambda: ops.rope(draw(2, 3)), ShapeError, "an even width"),

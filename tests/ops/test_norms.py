@@ -60,13 +60,18 @@ def test_any_number_of_threads_gives_the_same_bits():
         (lambda x, g: ops.groupnorm(x, g, g.astype("float16"), 3), DTypeError, "one float dtype"),
         (lambda x, g: ops.rmsnorm(x, g), ShapeError, "must be the last axis of x"),
         (lambda x, g: ops.rmsnorm(x, draw(4, dtype="float32")), DTypeError, "one float dtype"),
-        (lambda x, g: ops.trailing_layernorm(x, g, g), ShapeError, "trailing axes of x"),
-        (lambda x, g: ops.trailing_layernorm(x, x[0], x[0, 0]), ShapeError, "trailing axes of x"),
+        (lambda x, g: ops.layernorm(x, g, g), ShapeError, "trailing axes of x"),
+        (lambda x, g: ops.layernorm(x, x[0], x[0, 0]), ShapeError, "trailing axes of x"),
     ],
 )
 def test_what_does_not_fit_is_refused(call, kind, message):
     with pytest.raises(kind, match=message):
         call(draw(2, 3, 4), draw(3))
+
+
+def test_the_gradient_of_layer_normalisation_is_that_of_one_axis():
+    with pytest.raises(ShapeError, match=r"a gain of shape \(3, 4\): see the axes as one"):
+        ops.layernorm_grad(draw(2, 3, 4), draw(3, 4), draw(2, 3, 4))
 
 
 def test_given_statistics_have_no_gradient():

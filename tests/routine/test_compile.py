@@ -279,3 +279,13 @@ def test_a_second_thread_cannot_change_the_inputs_of_a_run():
     go_on.set()
     first.join()
     np.testing.assert_array_equal(found[0], np.full(4, 6, "float32"))
+
+
+def test_results_that_hold_nothing_can_be_read():
+    def step(x, y):
+        y = y * 2.0
+        return x * 2.0, y, y.sum()
+
+    run = compile(step)
+    for _ in range(2):
+        assert [t.tolist() for t in run(np.ones(2, "float32"), np.ones((0, 3), "float32"))] == [[2, 2], [], 0]

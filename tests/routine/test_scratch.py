@@ -78,7 +78,7 @@ def test_gradients_are_scratch_that_is_used_again(reordered_only, monkeypatch):
 def test_clipping_needs_all_gradients_first(reordered_only):
     routine = agree(lambda: training(4, clip_norm=1.0))
     found = names(routine)
-    assert found.index("sgd_kernel") > found.index("clip_kernel")
+    assert found.index("sgd_kernel") > found.index("clip_norm_kernel")
     assert found[-4:] == ["sgd_kernel"] * 4
 
 

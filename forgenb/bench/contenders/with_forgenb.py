@@ -10,7 +10,8 @@ import numpy as np
 import forgenb as fnb
 from forgenb import models, optim
 from forgenb.ops.activations import relu, tanh
-from forgenb.ops.loss import bce_with_logits, cross_entropy
+from forgenb.ops.binary_loss import bce_with_logits
+from forgenb.ops.cross_entropy import cross_entropy
 from forgenb.ops.matmul import matmul
 from forgenb.ops.reduction import mean
 from forgenb.routine import Compiled, compile

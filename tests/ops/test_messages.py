@@ -1,4 +1,4 @@
-"""Result dtypes of pairs, silence, and the messages of what a user may get wrong."""
+"""Silence, and the messages of what a user may get wrong."""
 
 import itertools
 import warnings
@@ -10,27 +10,7 @@ from support.kernels import all_kernels
 import forgenb as fnb
 from forgenb import ops
 from forgenb.backend import get_backend
-from forgenb.dtypes import ORDER, result_dtype
 from forgenb.errors import ForgeError
-
-PAIRS = list(itertools.product([d.name for d in ORDER], repeat=2))
-
-
-@pytest.mark.parametrize("op", [ops.add, ops.sub, ops.mul, ops.maximum, ops.minimum], ids=lambda op: op.__name__)
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_the_result_of_a_pair_has_the_later_dtype(op, first, second):
-    x, y = (fnb.tensor(np.array([1, 0, 1]).astype(d)) for d in (first, second))
-    found = op(x, y)
-    assert found.dtype == result_dtype(x.dtype, y.dtype)
-    assert np.isfinite(found.numpy()).all()
-
-
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_a_quotient_and_a_comparison_of_a_pair(first, second):
-    x, y = (fnb.tensor(np.array([1, 1, 1]).astype(d)) for d in (first, second))
-    common = result_dtype(x.dtype, y.dtype)
-    assert (x / y).dtype.name == (common.name if common.kind == "f" else "float32")
-    assert (x < y).dtype.name == "bool"
 
 
 def test_a_product_of_any_layout_is_silent():

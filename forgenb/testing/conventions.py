@@ -1,0 +1,85 @@
+"""What ops give where mathematics leaves a choice: ties, kinks, zeros, infinities, NaN and nothing at all. As data.
+
+Every row is a call of one op of the table with its value and its gradients, the seed being one everywhere. The tests
+run all of them on every backend, eagerly and in a routine; the page is written by
+``python -m forgenb.testing.conventions > docs/conventions.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .conventions_table import SECTIONS
+
+
+@dataclass(frozen=True)
+class Convention:
+    """One row: ``op(*operands, **keywords)`` is `value`, or raises where that is a string.
+
+    `gradients` are those of the operands that hold floats, in order, and empty where the op has none.
+    """
+
+    section: str
+    op: str
+    operands: tuple[Any, ...]
+    value: Any
+    gradients: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the call raises an `ArgumentError` with `value` in its text."""
+        return isinstance(self.value, str)
+
+    def arrays(self) -> list[np.ndarray]:
+        """The operands; floats are float32, numbers that are whole stay so."""
+        found = [np.asarray(operand) for operand in self.operands]
+        return [a.astype("float32") if a.dtype.kind == "f" else a for a in found]
+
+    @property
+    def call(self) -> str:
+        """The row as it would be written."""
+        settings = [f"{name}={value!r}" for name, value in self.keywords.items()]
+        return f"{self.op}({', '.join([*map(_shown, self.operands), *settings])})"
+
+
+def conventions() -> Iterator[Convention]:
+    """All rows, section by section."""
+    for section, (_, rows) in SECTIONS.items():
+        yield from (Convention(section, *row) for row in rows)
+
+
+HEAD = """\
+# Conventions
+
+What ops give where mathematics leaves a choice, the same on every backend, eagerly and in a routine. Gradients are for
+a seed of one. NaN is an answer like any other: it stays NaN through `relu`, `clip`, `max` and `maximum`, and
+comparisons with it are false. Nothing warns and nothing raises where a float has an answer.
+"""
+
+
+def page() -> str:
+    """The page."""
+    parts = [HEAD]
+    for section, (text, _) in SECTIONS.items():
+        lines = [f"## {section}", "", text, "", "| call | value | gradients |", "| --- | --- | --- |"]
+        for row in conventions():
+            if row.section == section:
+                value = f"raises: {row.value}" if row.refused else _shown(row.value)
+                lines.append(f"| `{row.call}` | {value} | {', '.join(map(_shown, row.gradients)) or '-'} |")
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join([*parts, "Written by `python -m forgenb.testing.conventions`.\n"])
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Sequence):
+        return f"[{', '.join(map(_shown, value))}]"
+    return f"{value:.7g}" if isinstance(value, float) and not isinstance(value, bool) else str(value)
+
+
+if __name__ == "__main__":
+    print(page(), end="")
