@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.cuda import installed, lane_backend
-from support.kernels import all_kernels
 
 import forgenb as fnb
 from forgenb.kernel import map_kernel, primitives, row_kernel
@@ -21,6 +20,7 @@ from forgenb.ops.apply import as_tensor, run_map, run_rows
 from forgenb.ops.table import op, unary
 from forgenb.tape import record
 from forgenb.tensor import empty
+from forgenb.testing.declared import all_kernels
 
 BACKENDS = ("cpu", "python", "cuda")
 HOSTS = ("cpu", "python")

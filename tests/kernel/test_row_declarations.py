@@ -8,10 +8,10 @@ import inspect
 import textwrap
 
 import pytest
-from support.kernels import all_kernels
 
 from forgenb.kernel import row_kernel
 from forgenb.kernel.primitives import lanes, put
+from forgenb.testing.declared import all_kernels
 
 ROWS = {name: kernel for name, kernel in all_kernels().items() if kernel.form == "row"}
 

@@ -5,12 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
-from support.kernels import all_kernels
 
 import forgenb as fnb
 from forgenb import ops
 from forgenb.backend import get_backend
 from forgenb.errors import ForgeError
+from forgenb.testing.declared import all_kernels
 
 
 def test_a_product_of_any_layout_is_silent():

@@ -11,8 +11,7 @@ from forgenb_cuda.simulator import Simulator
 from forgenb_cuda.table import plan_of
 
 from forgenb.backend import registry
-
-from .kernels import all_kernels
+from forgenb.testing.declared import all_kernels
 
 needs_numba_cuda = pytest.mark.skipif(
     importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed: pip install 'forgenb[cuda]'"

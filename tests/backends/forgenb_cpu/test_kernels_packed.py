@@ -6,7 +6,8 @@ import pytest
 from forgenb_cpu.compile import compile_kernel
 from forgenb_cpu.templates import operand_types
 from support.assembly import features, packed_and_scalar
-from support.kernels import all_kernels
+
+from forgenb.testing.declared import all_kernels
 
 pytestmark = pytest.mark.skipif("avx2" not in features(), reason="this CPU has no AVX2")
 

@@ -4,10 +4,10 @@ import ast
 
 import pytest
 from forgenb_cuda.templates import gemm_text
-from support.kernels import all_kernels
 from support.lane_lint import faults, literal
 
 from forgenb.kernel.primitives import accumulate, lane_barrier, lane_max, lane_sum, lanes, put, real
+from forgenb.testing.declared import all_kernels
 
 ROWS = [name for name, kernel in all_kernels().items() if kernel.form == "row"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from forgenb_cuda.table import plan_of
 from support.cuda import needs_numba_cuda, plans
-from support.kernels import all_kernels
 
 from forgenb.kernel import map_kernel
+from forgenb.testing.declared import all_kernels
 
 pytestmark = needs_numba_cuda
 LEGS = [("float32", (9, 0)), ("float64", (9, 0)), ("float32", (8, 0))]

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from support.kernels import all_kernels
 from support.lines import Lines, functions_of
 
 import forgenb as fnb
 from forgenb.backend import seam
 from forgenb.ops import TABLE
 from forgenb.ops.copying import filled
+from forgenb.testing.declared import all_kernels
 from forgenb.testing.samples import call, cotangent, samples
 
 NAMES = sorted(TABLE)
