@@ -16,15 +16,16 @@ from .backend import seam
 from .errors import TapeError
 from .layout import Layout
 from .tape import _LISTENERS, Node, recording
-from .tensor import Tensor
+from .tensor import Tensor, full_like
 
 
-def sweep(root: Tensor, seed: Tensor, retain_graph: bool, create_graph: bool, watch=None) -> list:
+def sweep(root: Tensor, seed: Tensor | None, retain_graph: bool, create_graph: bool, watch=None) -> list:
     """Carry `seed` from `root` back to the leaves. See `Tensor.backward`.
 
     Returns what this sweep found, as (node, output index, gradient): of leaves, and of inner tensors that
     asked for theirs. `watch` is the `Tape` that times it, by default the one that is active.
     """
+    seed = _one(root) if seed is None else seed
     _check_seed(root, seed)
     run = _Sweep(retain_graph or create_graph, create_graph, watch)
     run.arrive(root.node, root.index, seed, borrowed=True)
@@ -57,6 +58,13 @@ def gradients(root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_grap
                     grad, borrowed = entry
                     found[node.number, index] = grad.copy() if borrowed else grad
     return [found.get((t.node.number, t.index)) for t in targets]
+
+
+def _one(root: Tensor) -> Tensor:
+    """The seed of a root of one element."""
+    if root.size != 1:
+        raise TapeError(f"backward from shape {root.shape} needs a seed gradient of that shape")
+    return full_like(root, 1)
 
 
 def _check_seed(root: Tensor, seed: Tensor) -> None:

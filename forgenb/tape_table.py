@@ -17,7 +17,7 @@ from .errors import ArgumentError, TapeError
 from .sweep import sweep
 from .tape import _LISTENERS, Node
 from .tape_drawing import svg
-from .tensor import Tensor, full_like
+from .tensor import Tensor
 
 _CAPS = {
     "#": 5,
@@ -153,10 +153,6 @@ class Tape:
                 f"tape.backward from a tensor of shape {root.shape} that is not on this tape ({made}): "
                 "compute it inside this tape's with block, from leaves"
             )
-        if seed is None:
-            if root.size != 1:
-                raise TapeError(f"backward from shape {root.shape} needs a seed gradient of that shape")
-            seed = full_like(root, 1)
         known = len(self.entries)
         before = seam.start_trace()
         try:

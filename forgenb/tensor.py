@@ -231,10 +231,6 @@ class Tensor(Members):
         """
         from .sweep import sweep
 
-        if seed is None:
-            if self.size != 1:
-                raise TapeError(f"backward from shape {self.shape} needs a seed gradient of that shape")
-            seed = full_like(self, 1)
         sweep(self, seed, retain_graph, create_graph)
 
     def __len__(self) -> int:

@@ -16,8 +16,8 @@ from numba.extending import intrinsic
 from .blocks import INTRINSICS
 from .compile import Compiled, build
 from .products import Costs, blocks, launch_text
+from .vectors import INT32, INT64, bytes_of
 
-INT64, INT32 = ir.IntType(64), ir.IntType(32)
 BLOCK_FLOP = 4_000_000
 """Least work of a block."""
 FAR = 1 << 18
@@ -70,8 +70,7 @@ def call_gemm(typing, function, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb
 @functools.cache
 def gemm_launcher(real: str) -> Compiled:
     """The launcher of block products for float32 or float64."""
-    size = 8 if real == "float64" else 4
-    text = launch_text(real, "", BLOCK.format(size=size, real=real))
+    text = launch_text(real, "", BLOCK.format(size=bytes_of(real), real=real))
     return build(f"gemm-{real}", text, {}, {**INTRINSICS, "call_gemm": call_gemm})
 
 

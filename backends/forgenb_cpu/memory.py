@@ -4,17 +4,19 @@ A fresh page costs more than the arithmetic on it (about 0.2 us for 4 KiB), so t
 for the same sizes over and over, run out of the pool. A block that is handed out holds anything: whoever
 asks writes all of it. With `POISON` set, blocks come filled with NaN so that tests see who does not.
 
-Imports `pages`. What a block means (dtype, shape) is never known here.
+Imports `pages` and size classes. What a block means (dtype, shape) is never known here.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from forgenb.backend.sizes import EXACT, size_class
+
 from .pages import fresh
 
 ALIGN = 64
-SMALL = 4096
+SMALL = EXACT
 
 
 class Poison:
@@ -47,7 +49,7 @@ def allocate(nbytes: int) -> Memory:
     try:
         block = home.pop()
     except IndexError:
-        block = _fresh(_size_class(nbytes))
+        block = _fresh(size_class(nbytes, ALIGN))
     if Poison.on:
         block[1][:] = 255
     made = Memory()
@@ -63,7 +65,7 @@ class _Pool(dict):
     """Size that is asked for -> unused blocks of its class. Small sizes are entered themselves, to be found at once."""
 
     def __missing__(self, nbytes: int) -> list[tuple[int, np.ndarray]]:
-        found = self.setdefault(_size_class(nbytes), [])
+        found = self.setdefault(size_class(nbytes, ALIGN), [])
         return self.setdefault(nbytes, found) if nbytes <= SMALL else found
 
 
@@ -83,17 +85,9 @@ def _fresh(size: int) -> tuple[int, np.ndarray]:
     raise AssertionError("unreachable")
 
 
-def _size_class(nbytes: int) -> int:
-    """Multiples of 64 bytes up to 4 KiB, then eight classes to a doubling."""
-    if nbytes <= SMALL:
-        return max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
-    step = 1 << ((nbytes - 1).bit_length() - 4)
-    return -(-nbytes // step) * step
-
-
 def cached_bytes() -> int:
     """Bytes that the pool holds and nobody uses."""
-    return sum(size * len(blocks) for size, blocks in list(_FREE.items()) if size == _size_class(size))
+    return sum(size * len(blocks) for size, blocks in list(_FREE.items()) if size == size_class(size, ALIGN))
 
 
 def release_cached() -> None:

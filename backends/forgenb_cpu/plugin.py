@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from forgenb.backend.host import cores
 from forgenb.errors import ArgumentError
 
 from .call import HEADER, MOST_OPERANDS, SLOTS, short_call
@@ -26,10 +27,9 @@ from .memory import SMALL, Memory, allocate, cached_bytes, release_cached
 from .openblas import load_blas, scipy_library
 from .pool import Pool
 from .replay import Replay, replay_function
-from .templates import launcher_text, operand_types
+from .templates import NUMBA, launcher_text, operand_types
 
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_char_p)
-STORAGE = {"bool": "bool_"}
 MOST_THREADS = 1024
 HELD = 16
 """A launch of less than this part of a chunk, some microseconds, holds Python's lock, which is cheaper."""
@@ -86,7 +86,7 @@ class CpuBackend:
         return np.asarray(_Exposed(memory, dtype, offset, shape, strides))
 
     def compile(self, kernel, real: str, storage: tuple[str, ...]) -> Compiled:
-        return compile_kernel(kernel, real, tuple(STORAGE.get(s, s) for s in storage))
+        return compile_kernel(kernel, real, tuple(NUMBA.get(s, s) for s in storage))
 
     def compiled(self) -> list[Compiled]:
         return compiled()
@@ -197,4 +197,4 @@ def threads_from_environment() -> int:
         raise ArgumentError(f"FORGENB_THREADS must be a whole number from 1 to {MOST_THREADS}, got {text!r}")
     if text:
         return int(text)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()

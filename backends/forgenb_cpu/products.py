@@ -10,6 +10,8 @@ import itertools
 import struct
 from typing import NamedTuple
 
+from .vectors import bytes_of
+
 _NAMES = "m n k a b out bias alpha beta lda ldb ldo trans_a trans_b inner a_outer a_inner b_outer b_inner"
 FIELDS = (_NAMES + " out_outer out_inner bands height strips width turned function").split()
 PACK = struct.Struct("=" + "".join("d" if f in ("alpha", "beta") else "q" for f in FIELDS))
@@ -42,8 +44,7 @@ def launch_text(real: str, before: str, block: str) -> str:
         kind = "float64" if name in ("alpha", "beta") else "int64"
         value = f"load(args, {slot}, {kind})"
         loads.append(f"    {name} = {real}({value})" if kind == "float64" else f"    {name} = {value}")
-    size = 8 if real == "float64" else 4
-    return TEXT.format(loads="\n".join(loads), size=size, before=before) + block
+    return TEXT.format(loads="\n".join(loads), size=bytes_of(real), before=before) + block
 
 
 class Costs(NamedTuple):

@@ -14,12 +14,13 @@ from __future__ import annotations
 from forgenb.kernel import PANEL, Kernel
 
 BYTES = {"bool_": "uint8"}  # Numba cannot store a bool through a pointer
-FIXED = {"int": "int64", "bool": "bool_", "uint": "uint32"}
+NUMBA = {"bool": "bool_"}
+"""Dtypes that have another name in Numba."""
 
 
 def operand_types(kernel: Kernel, real: str) -> list[str]:
     """The dtype that the body sees for each operand."""
-    return [FIXED.get(operand.kind, real) for operand in kernel.operands]
+    return [NUMBA.get(dtype, dtype) for dtype in (operand.dtype(real) for operand in kernel.operands)]
 
 
 def launcher_text(kernel: Kernel, real: str, storage: tuple[str, ...]) -> str:

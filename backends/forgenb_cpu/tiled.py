@@ -16,7 +16,7 @@ from .compile import TYPES, Compiled, build
 from .packing import copier, filler, transposer
 from .products import Costs, blocks, launch_text
 from .tile import VECTORS, panel_width, row_counts, tile
-from .vectors import lanes
+from .vectors import bytes_of, lanes
 
 DEPTH = 256
 """Most steps of k at once: a panel of 32 KB, which the first cache holds."""
@@ -141,7 +141,7 @@ def tile_rows(rows, row):
 def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> tuple[int, int, int, int]:
     """Bands, their height, strips and their width, by what packing and reading a and b again costs."""
     across_a = flags[0]
-    size, width = 8 if real == "float64" else 4, panel_width(real)
+    size, width = bytes_of(real), panel_width(real)
     rows, far_a = _row_cost(n, k, flags, real), size * k * m > CACHE
     columns = (24.0 if far_a else 8.0) if across_a else (10.0 if far_a else 2.0)
     costs = Costs(rows, columns, UNIT_FLOP, row_counts()[2], width, ROWS_ACROSS if across_a else ROWS)
@@ -150,8 +150,7 @@ def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> 
 
 def _row_cost(n: int, k: int, flags: tuple, real: str) -> float:
     """What a band costs besides its products, in rows: b is packed and read once more."""
-    size = 8 if real == "float64" else 4
-    return 25.0 if size * k * n > CACHE else 10.0 if flags[1] else 4.0
+    return 25.0 if bytes_of(real) * k * n > CACHE else 10.0 if flags[1] else 4.0
 
 
 def lowest_band(n: int, k: int, flags: tuple, real: str) -> int:
@@ -168,7 +167,7 @@ def share_height(rows: int, flags: tuple) -> int:
 @functools.cache
 def tiled_launcher(real: str) -> Compiled:
     """The launcher of tiled products for float32 or float64; it reads the argument block of `products`."""
-    size, width, own = 8 if real == "float64" else 4, panel_width(real), lanes(real)
+    size, width, own = bytes_of(real), panel_width(real), lanes(real)
     large, middle, small, _ = row_counts()
     numbers = {"large": large, "middle": middle, "small": small, "lanes": own, "width": width, "size": size}
     numbers |= {"depth": DEPTH, "in_place": IN_PLACE, "near": NEAR, "ahead": AHEAD}

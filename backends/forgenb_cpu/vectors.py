@@ -13,11 +13,16 @@ from llvmlite import ir
 INT64, INT32, INT1 = ir.IntType(64), ir.IntType(32), ir.IntType(1)
 
 
+def bytes_of(real: str) -> int:
+    """Of one number."""
+    return 8 if real == "float64" else 4
+
+
 @functools.cache
 def lanes(real: str) -> int:
     """Numbers in a vector register of this CPU."""
     width = 64 if llvm.get_host_cpu_features().get("avx512f") else 32
-    return width // (8 if real == "float64" else 4)
+    return width // bytes_of(real)
 
 
 def number(real: str) -> ir.Type:

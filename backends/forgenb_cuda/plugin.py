@@ -9,7 +9,7 @@ import struct
 import numpy as np
 
 from forgenb.errors import BackendError
-from forgenb.kernel import row_block
+from forgenb.kernel import read_row_block
 
 from .program import GEMM_BLOCK, Plan, gemm_plan, map_plan, row_plan
 from .templates import operand_types
@@ -133,7 +133,7 @@ class CudaBackend:
 
 def longest(kernel, block: bytes) -> int:
     """The longest innermost dimension of a row kernel's operands, from its argument block."""
-    sizes = dict(zip(kernel.symbols, row_block(kernel).unpack(block), strict=False))
+    sizes = read_row_block(kernel, block).sizes
     return max((sizes[o.dims[-1]] for o in kernel.operands if len(o.dims) > 1), default=1)
 
 

@@ -10,6 +10,8 @@ import os
 import threading
 from collections.abc import Callable
 
+from forgenb.backend.sizes import size_class
+
 ALIGN = 256
 
 
@@ -67,18 +69,10 @@ class Memory:
     __slots__ = ("__weakref__", "_pool", "_size", "address", "nbytes", "version")
 
     def __init__(self, pool: Pool, nbytes: int):
-        self._pool, self._size = pool, size_class(nbytes)
+        self._pool, self._size = pool, size_class(nbytes, ALIGN)
         self.nbytes, self.version = nbytes, 0
         self.address = pool.get(self._size)
 
     def __del__(self):
         if getattr(self, "address", None) is not None:
             self._pool.put(self._size, self.address)
-
-
-def size_class(nbytes: int) -> int:
-    """Multiples of 256 bytes up to 4 KiB, then eight classes to a doubling."""
-    if nbytes <= 4096:
-        return max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
-    step = 1 << ((nbytes - 1).bit_length() - 4)
-    return -(-nbytes // step) * step

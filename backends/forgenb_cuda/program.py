@@ -9,7 +9,7 @@ import numpy as np
 
 from forgenb.kernel import Kernel, bind, map_block, row_block
 
-from .templates import gemm_text, map_text, row_text
+from .templates import NUMBA, gemm_text, map_text, row_text
 
 CONVERSIONS = ("real", "half_to_real", "real_to_half")
 """Primitives that launchers of maps call for storage in float16."""
@@ -43,20 +43,16 @@ class Plan:
 
 def map_plan(kernel: Kernel, real: str, storage: tuple[str, ...], ndim: int) -> Plan:
     """The plan of a map kernel over `ndim` collapsed dimensions, of operands stored as `storage`."""
-    stored = tuple({"bool": "bool_"}.get(s, s) for s in storage)
-    text = map_text(kernel, _named(real), stored, ndim)
+    stored = tuple(NUMBA.get(s, s) for s in storage)
+    text = map_text(kernel, NUMBA.get(real, real), stored, ndim)
     return Plan(f"{kernel.name}-{'-'.join([real, *storage])}-{ndim}d", text, kernel, real, map_block(kernel, ndim))
 
 
 def row_plan(kernel: Kernel, real: str) -> Plan:
     """The plan of a row kernel."""
-    return Plan(f"{kernel.name}-{real}", row_text(kernel, _named(real)), kernel, real, row_block(kernel))
+    return Plan(f"{kernel.name}-{real}", row_text(kernel, NUMBA.get(real, real)), kernel, real, row_block(kernel))
 
 
 def gemm_plan(real: str, tile: int) -> Plan:
     """The plan of the tiled product."""
     return Plan(f"gemm-{real}-{tile}", gemm_text(real, tile), None, real, GEMM_BLOCK)
-
-
-def _named(real: str) -> str:
-    return "bool_" if real == "bool" else real

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from forgenb.kernel import Kernel
 
-FIXED = {"int": "int64", "bool": "bool_", "uint": "uint32"}
+NUMBA = {"bool": "bool_"}
+"""Dtypes that have another name in Numba."""
 RAW = {"bool_": "uint8", "float16": "uint16"}
 
 
 def operand_types(kernel: Kernel, real: str) -> list[str]:
     """The dtype that the body sees for each operand."""
-    return [FIXED.get(operand.kind, real) for operand in kernel.operands]
+    return [NUMBA.get(dtype, dtype) for dtype in (operand.dtype(real) for operand in kernel.operands)]
 
 
 def _scalars(kernel: Kernel, real: str) -> tuple[list[str], list[str]]:

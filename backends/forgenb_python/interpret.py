@@ -20,7 +20,6 @@ from forgenb.kernel import Kernel, bind, primitives, read_map_block, read_row_bl
 
 from .memory import Space
 
-FIXED = {"int": np.dtype("int64"), "bool": np.dtype("bool"), "uint": np.dtype("uint32")}
 WORDS = {word.name: word for word in vars(primitives).values() if isinstance(word, primitives.Primitive)}
 Call = Callable[[FunctionType, int, tuple], object]
 
@@ -44,7 +43,7 @@ class Interpreted:
 def interpreted(kernel: Kernel, real: str, storage: tuple[str, ...], text: str) -> Interpreted:
     """`kernel` for float type `real`; `storage` has a map operand's stored dtypes."""
     dtype = np.dtype(real)
-    dtypes = tuple(FIXED.get(operand.kind, dtype) for operand in kernel.operands)
+    dtypes = tuple(np.dtype(operand.dtype(real)) for operand in kernel.operands)
     stored = tuple(map(np.dtype, storage)) if storage else dtypes
     name = "-".join([kernel.name, real, *storage])
     body = bind(kernel.body, words_for(dtype), dtype)

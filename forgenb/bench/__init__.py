@@ -3,10 +3,11 @@
 Imports its own modules. They print nothing; ``forgenb bench`` shows what they find.
 """
 
+from ..backend.host import cores
 from .check import Check, check
 from .cold import compare_cold
 from .contenders.specs import CONTENDERS, OWN, SPECS
-from .machine import cores, measure_limits
+from .machine import measure_limits
 from .measure import Plan, Row, compare
 from .plot import plot
 from .report import COLUMNS, LEGEND, cells, fastest_peer, machine_line, markdown, shares, write_markdown

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 
+from ..backend.host import cores
 from .process import WorkerProcess
 
-__all__ = ["cores", "measure_limits", "processor"]
+__all__ = ["measure_limits", "processor"]
 
 
 def processor() -> str:
@@ -18,11 +18,6 @@ def processor() -> str:
     except OSError:
         found = []
     return found[0] if found else platform.processor() or platform.machine()
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def measure_limits(threads: int, python: str | None = None) -> dict:

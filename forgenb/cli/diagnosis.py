@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from forgenb.backend import backends, get_backend
+from forgenb.backend.host import cores
 from forgenb.errors import ForgeError
 from forgenb.kernel.cache import cache_folder
 
@@ -77,13 +78,9 @@ def _cpu() -> dict:
     features = llvm.get_host_cpu_features()
     return {
         "name": llvm.get_host_cpu_name(),
-        "cores": _cores(),
+        "cores": cores(),
         "features": [name for name in FEATURES.split() if features.get(name)],
     }
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _cache() -> dict:

@@ -3,20 +3,35 @@
 Imports nothing of forgenb but `forgenb.errors`. Nothing here may name a backend, a tensor or an op.
 """
 
-from .arguments import PANEL, map_block, read_map_block, read_row_block, row_block
+from .arguments import (
+    PANEL,
+    MapArguments,
+    RowArguments,
+    map_arguments,
+    map_block,
+    read_map_block,
+    read_row_block,
+    row_arguments,
+    row_block,
+)
 from .binding import bind
-from .declare import Kernel, Operand, Scalar, map_kernel, row_kernel
+from .declare import KINDS, Kernel, Operand, Scalar, map_kernel, row_kernel
 
 __all__ = [
+    "KINDS",
     "PANEL",
     "Kernel",
+    "MapArguments",
     "Operand",
+    "RowArguments",
     "Scalar",
     "bind",
+    "map_arguments",
     "map_block",
     "map_kernel",
     "read_map_block",
     "read_row_block",
+    "row_arguments",
     "row_block",
     "row_kernel",
 ]

@@ -16,8 +16,9 @@ This module imports the standard library and the declarations only.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .declare import Kernel
 
@@ -46,18 +47,30 @@ class MapArguments(NamedTuple):
     scalars: tuple
     limit: int
     dims: tuple[int, ...]
-    operands: tuple[tuple[int, tuple[int, ...]], ...]
+    operands: tuple[tuple[Any, tuple[int, ...]], ...]
+    """Address (where it is not known yet, what stands for it) and strides of each."""
+
+    def values(self) -> list:
+        """The slots of the block, in order."""
+        found = [*self.scalars, len(self.dims), self.limit, *self.dims]
+        for place, strides in self.operands:
+            found += [place, *strides]
+        return found
+
+
+def map_arguments(kernel: Kernel, values: Sequence) -> MapArguments:
+    """The scalars, the collapsed dims, and the place and strides of each operand, from the slots of a map's block."""
+    count = len(kernel.scalars)
+    ndim = values[count]
+    rest = tuple(values[count + 2 + ndim :])
+    operands = tuple((rest[i], rest[i + 1 : i + 1 + ndim]) for i in range(0, len(rest), 1 + ndim))
+    return MapArguments(tuple(values[:count]), values[count + 1], tuple(values[count + 2 : count + 2 + ndim]), operands)
 
 
 def read_map_block(kernel: Kernel, block: bytes) -> MapArguments:
-    """The scalars, the collapsed dims, and the address and strides of each operand."""
-    count = len(kernel.scalars)
-    (ndim,) = struct.unpack_from("=q", block, 8 * count)
-    values = map_block(kernel, ndim).unpack(block)
-    rest = values[count + 2 + ndim :]
-    places = [rest[i : i + 1 + ndim] for i in range(0, len(rest), 1 + ndim)]
-    operands = tuple((place[0], place[1:]) for place in places)
-    return MapArguments(values[:count], values[count + 1], values[count + 2 : count + 2 + ndim], operands)
+    """See `map_arguments`."""
+    (ndim,) = struct.unpack_from("=q", block, 8 * len(kernel.scalars))
+    return map_arguments(kernel, map_block(kernel, ndim).unpack(block))
 
 
 class RowArguments(NamedTuple):
@@ -65,12 +78,16 @@ class RowArguments(NamedTuple):
 
     sizes: dict[str, int]
     scalars: tuple
-    addresses: tuple[int, ...]
+    addresses: tuple
+
+
+def row_arguments(kernel: Kernel, values: Sequence) -> RowArguments:
+    """The size of each symbol, the scalars, and the place of each operand, from the slots of a row kernel's block."""
+    sizes, scalars = len(kernel.symbols), len(kernel.scalars)
+    named = dict(zip(kernel.symbols, values, strict=False))
+    return RowArguments(named, tuple(values[sizes : sizes + scalars]), tuple(values[sizes + scalars :]))
 
 
 def read_row_block(kernel: Kernel, block: bytes) -> RowArguments:
-    """The size of each symbol, the scalars, and the address of each operand."""
-    values = row_block(kernel).unpack(block)
-    sizes, scalars = len(kernel.symbols), len(kernel.scalars)
-    named = dict(zip(kernel.symbols, values, strict=False))
-    return RowArguments(named, values[sizes : sizes + scalars], values[sizes + scalars :])
+    """See `row_arguments`."""
+    return row_arguments(kernel, row_block(kernel).unpack(block))

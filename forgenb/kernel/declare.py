@@ -5,8 +5,7 @@ A declaration is one line beside the body, in the order of the body's parameters
     @map_kernel("x dout -> dx")                                   # scalar function, the launcher loops
     @row_kernel("x[rows,n] gamma[n] -> out[rows,n]; eps")         # one row, `row` is the first parameter
 
-Operands may carry a kind (``ids[rows]:int``): ``real`` (the default) is the dtype that the kernel is
-bound to, ``int`` is int64, ``bool`` is bool, ``uint`` is uint32. After ``;`` come host scalars.
+Operands may carry a kind of `KINDS` (``ids[rows]:int``), by default ``real``. After ``;`` come host scalars.
 An operand that stands on both sides of the arrow is updated in place. The first symbol of a row
 kernel is its number of rows: the extent that is split over lanes and threads. An operand whose first
 dimension is the extent is touched at `row` alone, so that rows may run in any order; one of whose
@@ -26,7 +25,8 @@ from typing import Any
 
 from ..errors import ArgumentError
 
-KINDS = ("real", "int", "bool", "uint")
+KINDS = {"real": "", "int": "int64", "bool": "bool", "uint": "uint32"}
+"""Kind of an operand -> its dtype; a real one has the dtype that the kernel is bound to."""
 _ITEM = re.compile(r"(?P<name>\w+)(?:\[(?P<dims>[\w,/]*)\])?(?::(?P<kind>\w+))?$")
 
 
@@ -40,6 +40,10 @@ class Operand:
     reads: bool
     writes: bool
     cuts: tuple[str, ...] = ()
+
+    def dtype(self, real: str) -> str:
+        """The name of its dtype in a kernel that is bound to the float type `real`."""
+        return KINDS[self.kind] or real
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ _BACKENDS: list[Callable] = []
 def _parse(text: str) -> tuple[str, tuple[str, ...], str, tuple[str, ...]]:
     match = _ITEM.match(text)
     if match is None or (match["kind"] or "real") not in KINDS:
-        raise ArgumentError(f"kernel declaration: {text!r} is not name[dims]:kind with a kind of {KINDS}")
+        raise ArgumentError(f"kernel declaration: {text!r} is not name[dims]:kind with a kind of {tuple(KINDS)}")
     parts = [d.partition("/") for d in (match["dims"] or "").split(",") if d]
     dims, cuts = tuple(name for name, _, _ in parts), tuple(cut for _, _, cut in parts)
     return match["name"], dims, match["kind"] or "real", cuts

@@ -16,9 +16,9 @@ from ..kernel.primitives import lanes, put, real
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, contiguous, run_rows
+from .apply import as_tensor, contiguous, narrowed, run_rows
 from .ids import still_inside, wrapped_ids
-from .movement import broadcast_to, movable, narrowed, zeros
+from .movement import broadcast_to, movable, zeros
 from .table import op
 
 

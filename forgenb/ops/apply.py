@@ -205,6 +205,11 @@ def widened(x: Tensor) -> Tensor:
     return copied(x, DEFAULT) if x.dtype is FLOAT16 else contiguous(x)
 
 
+def narrowed(x: Tensor, dtype: np.dtype) -> Tensor:
+    """`x` in `dtype`, the way back from `widened`; `x` itself where it has it (off the tape)."""
+    return x if x.dtype == dtype else copied(x, dtype)
+
+
 def row_major(x: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Contiguous `x` seen with another shape of equal size (off the tape)."""
     return x.view(shape, contiguous_strides(shape))

@@ -16,9 +16,10 @@ import numpy as np
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, run_rows, together, widened
+from .apply import as_tensor, narrowed, run_rows, together, widened
 from .dropout import dropout
 from .matmul import product
+from .plans import floats_only
 from .softmax import STRETCH, softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
 from .table import op
 
@@ -109,8 +110,7 @@ def attention_reference(qkv, heads):
 
 
 def _check(qkv: Tensor, heads: int) -> None:
-    if qkv.dtype.kind != "f":
-        raise DTypeError(f"attention got dtype {qkv.dtype.name}: convert to a float dtype with astype")
+    floats_only("attention", qkv)
     if qkv.ndim != 3 or heads < 1 or qkv.shape[2] % (3 * heads) or qkv.shape[2] == 0:
         raise ShapeError(
             f"attention got shape {qkv.shape} and heads={heads}: it needs [batch, time, 3 width] with heads dividing "
@@ -166,7 +166,7 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
     def backward(dout):
         return (attention_grad(qkv, dout, heads, p, seed, offset),)
 
-    return record(out if out.dtype is qkv.dtype else copied(out, qkv.dtype), (qkv,), backward)
+    return record(narrowed(out, qkv.dtype), (qkv,), backward)
 
 
 def _grad_samples(rng: np.random.Generator):
@@ -212,7 +212,7 @@ def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset:
         dy = cut(heads_of(dout, heads, 0, 1), *place)
         drop = partial(dropout, p=p, seed=seed, offset=offset + first)
         _group_grad(parts, dy, gradients, drop if p else None)
-    return dqkv if dqkv.dtype is dtype else copied(dqkv, dtype)
+    return narrowed(dqkv, dtype)
 
 
 def _group_grad(parts: list[Tensor], dy: Tensor, gradients: list[Tensor], drop: Callable | None) -> None:

@@ -17,8 +17,7 @@ from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import copied, row_major, run_map, run_rows, together, widened
-from .movement import narrowed
+from .apply import copied, narrowed, row_major, run_map, run_rows, together, widened
 from .plans import one_float
 from .reduction import sum_middle
 from .table import op

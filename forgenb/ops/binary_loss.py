@@ -14,7 +14,7 @@ from ..kernel.elementary import exp, log1p
 from ..kernel.primitives import absolute, select
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor
-from .apply import copied, pair, row_major, run_map, together
+from .apply import narrowed, pair, row_major, run_map, together
 from .plans import same_backend
 from .reduction import mean
 from .table import SHAPES, op
@@ -95,7 +95,7 @@ def bce_with_logits(logits, targets) -> Tensor:
         dz = bce_with_logits_grad(logits, targets, dout)
         return dz, logits * (dout * (-1.0 / max(logits.size, 1))) if targets.requires_grad else None
 
-    return record(out if out.dtype is logits.dtype else copied(out, logits.dtype), (logits, targets), backward)
+    return record(narrowed(out, logits.dtype), (logits, targets), backward)
 
 
 def _bce_grad_samples(rng: np.random.Generator):

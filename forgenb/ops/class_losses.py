@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lane_barrier, lanes, put, real, select
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, row_major, run_rows, widened
+from .apply import as_tensor, copied, narrowed, row_major, run_rows, widened
 from .arithmetic import div
 from .ids import checked_ids
-from .movement import narrowed
+from .plans import floats_only
 from .reduction import sum_
 from .table import op
 
@@ -56,8 +56,7 @@ def class_targets(name: str, x: Tensor, targets, ignored: int | None) -> tuple[T
     IndexRangeError
         If a target is neither a class nor `ignored`.
     """
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
+    floats_only(name, x)
     if x.ndim == 0 or x.shape[-1] == 0 or np.shape(targets) != x.shape[:-1]:
         raise ShapeError(
             f"{name} got shape {x.shape} and targets of shape {np.shape(targets)}: targets must have its shape without "
@@ -111,13 +110,13 @@ def nll_loss(log_probs, targets, ignore_index: int | None = None) -> Tensor:
     source, shape = widened(x.detach()), x.shape
     loss, counts = (empty((rows,), source.dtype, x.backend) for _ in range(2))
     run_rows(nll_kernel, (rows, classes), (source, targets, loss, counts), (ignored,), work=1)
-    total, dtype = sum_(counts), source.dtype
+    total = sum_(counts)
     out = div(sum_(loss), total)
 
     def backward(dout):
         return (_nll_grad(dout, targets, total, shape, ignored),)
 
-    return record(narrowed(out, x.dtype) if dtype is not x.dtype else out, (x,), backward)
+    return record(narrowed(out, x.dtype), (x,), backward)
 
 
 def _nll_grad(dout: Tensor, targets: Tensor, total: Tensor, shape: tuple[int, ...], ignored: int) -> Tensor:

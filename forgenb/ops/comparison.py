@@ -16,7 +16,7 @@ from ..kernel import map_kernel
 from ..kernel.primitives import select
 from ..tape import record
 from ..tensor import Tensor
-from .apply import as_tensor, copied, pair, run_map
+from .apply import as_tensor, narrowed, pair, run_map
 from .pointwise import as_floats
 from .reduction import sum_to
 from .table import PAIRS, binary, op
@@ -204,8 +204,7 @@ def where(condition, x, y) -> Tensor:
     if isinstance(condition, Tensor) and not isinstance(x, Tensor) and not isinstance(y, Tensor):
         x = tensor(x, backend=condition.backend.name)
     x, y = pair(x, y)
-    condition = as_tensor(condition, x)
-    condition = condition if condition.dtype is BOOL else copied(condition, BOOL)
+    condition = narrowed(as_tensor(condition, x), BOOL)
     x_shape, y_shape = x.shape, y.shape
 
     def backward(dout):

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ArgumentError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import copied, row_major, run_map, together, widened
+from .apply import copied, narrowed, row_major, run_map, together, widened
 from .arithmetic import add_kernel
 from .movement import reshape, zeros
 from .plans import one_float
@@ -35,9 +35,9 @@ CASES: tuple[tuple[tuple, tuple, dict], ...] = (
 """Shapes of inputs and weights, and settings, of the samples."""
 
 
-def _window(name: str, weight: Tensor, stride, padding, dilation) -> Window:
+def _window(name: str, kernel: tuple[int, int], stride, padding, dilation) -> Window:
     steps = both(name, "stride", stride, 1), both(name, "padding", padding, 0), both(name, "dilation", dilation, 1)
-    return Window((weight.shape[2], weight.shape[3]), *steps)
+    return Window(kernel, *steps)
 
 
 def _check(name: str, x: Tensor, channels: int, weight: Tensor, groups: int, others: tuple) -> None:
@@ -125,7 +125,7 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups: int = 
     _check("conv2d", x, x.shape[1] if x.ndim == 4 else 0, weight, groups, tuple(rest))
     if bias is not None and bias.shape != weight.shape[:1]:
         raise ShapeError(f"conv2d got a bias of shape {bias.shape} for {weight.shape[0]} output channels")
-    window, size = _window("conv2d", weight, stride, padding, dilation), x.shape[2:]
+    window, size = _window("conv2d", (weight.shape[2], weight.shape[3]), stride, padding, dilation), x.shape[2:]
     out = _forward(x, weight, bias, window, groups)
 
     def backward(dout):
@@ -154,7 +154,7 @@ def _forward(x: Tensor, weight: Tensor, bias: Tensor | None, window: Window, gro
         if shift is not None:
             flat = row_major(part, (count, o, spots))
             run_map(add_kernel, (flat, shift), into=(flat,))
-    return out if out.dtype is x.dtype else copied(out, x.dtype)
+    return narrowed(out, x.dtype)
 
 
 def _groups(n: int, elements: int):
@@ -213,10 +213,8 @@ def conv2d_input_grad(dout, weight, size, stride=1, padding=0, dilation=1, group
     """
     dout, weight = together(dout, weight)
     _check("conv2d_input_grad", dout, weight.shape[1] * groups if weight.ndim == 4 else 0, weight, groups, ())
-    window, size = (
-        _window("conv2d_input_grad", weight, stride, padding, dilation),
-        both("conv2d_input_grad", "size", size, 1),
-    )
+    window = _window("conv2d_input_grad", (weight.shape[2], weight.shape[3]), stride, padding, dilation)
+    size = both("conv2d_input_grad", "size", size, 1)
     if dout.shape[1] != weight.shape[0]:
         raise ShapeError(f"conv2d_input_grad got dout of shape {dout.shape} for {weight.shape[0]} output channels")
     window.check("conv2d_input_grad", dout, size)
@@ -245,7 +243,7 @@ def _by_input(dout: Tensor, weight: Tensor, size: tuple[int, int], window: Windo
         else:
             cols = product(kernel, part, None, True)
             fold(row_major(cols, (count * c * window.taps, *places)), window, (places[0], places[1]), target)
-    return dx if dx.dtype is dout.dtype else copied(dx, dout.dtype)
+    return narrowed(dx, dout.dtype)
 
 
 def _weight_samples(rng: np.random.Generator):
@@ -293,12 +291,7 @@ def conv2d_weight_grad(x, dout, kernel, stride=1, padding=0, dilation=1, groups:
     """
     x, dout = together(x, dout)
     name, o = "conv2d_weight_grad", dout.shape[1] if dout.ndim == 4 else 0
-    window = Window(
-        both(name, "kernel", kernel, 1),
-        both(name, "stride", stride, 1),
-        both(name, "padding", padding, 0),
-        both(name, "dilation", dilation, 1),
-    )
+    window = _window(name, both(name, "kernel", kernel, 1), stride, padding, dilation)
     check_planes(name, x)
     check_planes(name, dout)
     one_float(name, (x, dout))

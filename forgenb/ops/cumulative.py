@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import sum_dtype
 from ..errors import ArgumentError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, row_major, run_rows
+from .apply import copied, narrowed, row_major, run_rows
 from .indexing import flip
-from .movement import narrowed, reshape
-from .reduction import ROWS, as_middle, normalized_axes
+from .movement import reshape
+from .reduction import ROWS, as_middle, normalized_axes, summable
 from .table import op
 
 
@@ -113,12 +112,11 @@ def cumsum(x, axis: int | None = None) -> Tensor:
     ShapeError
         If the axis does not exist.
     """
-    x = as_tensor(x)
+    x = summable(x)
     if axis is None:
         return cumsum(reshape(x, (x.size,)), 0)
     if not isinstance(axis, int):
         raise ArgumentError(f"cumsum got axis={axis!r}: it runs along one axis, or with None through all elements")
-    x = x if x.dtype.kind == "f" else copied(x, sum_dtype(x.dtype))
     (along,) = normalized_axes("cumsum", x.ndim, axis)
 
     def backward(dout):

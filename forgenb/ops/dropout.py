@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError
+from ..errors import ArgumentError
 from ..kernel import map_kernel
 from ..kernel.primitives import add32, mul32, select, shr32, unit_from_bits, xor32
 from ..random import dropout_keep, dropout_scale
 from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
+from .plans import floats_only
 from .table import op
 
 
@@ -71,8 +72,7 @@ def dropout(x, p: float, seed: int, offset: int = 0) -> Tensor:
     x = as_tensor(x)
     if not 0 <= p < 1:
         raise ArgumentError(f"dropout got p={p}: the probability of dropping must be in [0, 1)")
-    if x.dtype.kind != "f":
-        raise DTypeError(f"dropout got dtype {x.dtype.name}: convert to a float dtype with astype")
+    floats_only("dropout", x)
     if p == 0:
         return x
 

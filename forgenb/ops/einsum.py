@@ -15,11 +15,11 @@ from ..dtypes import result_dtype
 from ..errors import ArgumentError, ShapeError
 from ..layout import count
 from ..tensor import Tensor
-from .apply import together
+from .apply import narrowed, together
 from .arithmetic import mul
 from .diagonals import diagonal
 from .matmul import matmul
-from .movement import broadcast_to, moveaxis, narrowed, reshape, transpose
+from .movement import broadcast_to, moveaxis, reshape, transpose
 from .reduction import sum_
 from .subscripts import contraction, contraction_order
 from .table import op

@@ -12,7 +12,7 @@ from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, run_rows, widened
+from .apply import as_tensor, narrowed, run_rows, widened
 from .ids import checked_ids
 from .plans import same_backend
 from .reduction import sum_to
@@ -91,7 +91,7 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
         dwpe = per_place if length == places else unslice(per_place, (places, n), (slice(pos, pos + length),))
         return None, dwte, dwpe
 
-    return record(out if out.dtype is wte.dtype else copied(out, wte.dtype), (ids, wte, wpe), backward)
+    return record(narrowed(out, wte.dtype), (ids, wte, wpe), backward)
 
 
 def _check(ids: Tensor, wte: Tensor, wpe: Tensor, pos: int) -> None:

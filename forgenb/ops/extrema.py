@@ -17,7 +17,7 @@ from ..kernel.primitives import lane_max, lanes, maximum, minimum, put, select
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, row_major, run_rows
+from .apply import as_tensor, copied, narrowed, row_major, run_rows
 from .casts import astype
 from .comparison import equal, where
 from .reduction import BLOCK, ROWS, as_middle, normalized_axes, reduced_shape, sum_
@@ -131,7 +131,7 @@ def extreme(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: bool) ->
     if count(shape) == 0:
         return empty(shape, x.dtype, x.backend)
     out = _extreme_middle(*_middle(x, axes), smallest)
-    return row_major(out if out.dtype is x.dtype else copied(out, x.dtype), shape)
+    return row_major(narrowed(out, x.dtype), shape)
 
 
 def _differentiable(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: bool) -> Tensor:

@@ -13,21 +13,12 @@ from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import run_rows, together, widened
-from .layernorm import mean_of
-from .movement import narrowed, zeros
+from .apply import narrowed, run_rows, together, widened
+from .layernorm import mean_of, variance_of
+from .movement import zeros
 from .plans import one_float
 from .reduction import sum_middle
 from .table import op
-
-
-def variance_of(x, mean):
-    """The (biased) variance of one row around its mean."""
-    v = real(0)
-    for j in lanes(x.shape[0]):
-        d = x[j] - mean
-        v = accumulate(v, d * d)
-    return lane_sum(v) / real(x.shape[0])
 
 
 @row_kernel("rows | x[rows,n] gamma[c] beta[c] -> out[rows,n]; groups:int s:int eps")

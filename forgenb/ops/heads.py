@@ -15,8 +15,8 @@ from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put, real
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, run_rows, together
-from .movement import movable, narrowed
+from .apply import as_tensor, narrowed, run_rows, together
+from .movement import movable
 from .plans import same_backend
 from .table import op
 

@@ -13,8 +13,8 @@ from ..kernel.primitives import accumulate, fma, lane_sum, lanes, put, real, sqr
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import run_rows, together, widened
-from .movement import narrowed, reshape
+from .apply import narrowed, run_rows, together, widened
+from .movement import reshape
 from .plans import one_float
 from .reduction import sum_middle
 from .table import op
@@ -31,15 +31,20 @@ def mean_of(x):
     return lane_sum(s) / real(x.shape[0])
 
 
+def variance_of(x, mean):
+    """The (biased) variance of one row around its mean."""
+    v = real(0)
+    for j in lanes(x.shape[0]):
+        d = x[j] - mean
+        v = accumulate(v, d * d)
+    return lane_sum(v) / real(x.shape[0])
+
+
 @row_kernel("x[rows,n] gamma[n] beta[n] -> out[rows,n]; eps")
 def layernorm_kernel(row, x, gamma, beta, out, eps):
     """One row: mean, then variance around it (two passes), then scale and shift."""
     mean = mean_of(x[row])
-    v = real(0)
-    for j in lanes(x.shape[1]):
-        d = x[row, j] - mean
-        v = accumulate(v, d * d)
-    rstd = 1.0 / sqrt(lane_sum(v) / real(x.shape[1]) + eps)
+    rstd = 1.0 / sqrt(variance_of(x[row], mean) + eps)
     for j in lanes(x.shape[1]):
         put(out, (row, j), fma((x[row, j] - mean) * rstd, gamma[j], beta[j]))
 

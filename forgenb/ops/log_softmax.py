@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp, log
 from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import as_tensor, run_rows, together, widened
-from .movement import narrowed
+from .apply import as_tensor, narrowed, run_rows, together, widened
+from .softmax import check_rows
 from .table import op
 
 
@@ -61,13 +60,6 @@ def log_softmax_reference(x):
     return moved - np.log(np.exp(moved).sum(-1, keepdims=True))
 
 
-def _check(name: str, x: Tensor) -> None:
-    if x.ndim == 0 or x.shape[-1] == 0:
-        raise ShapeError(f"{name} got shape {x.shape}: it needs a last axis with at least one element")
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
-
-
 @op(_samples, log_softmax_reference, dtypes="floats")
 def log_softmax(x) -> Tensor:
     r"""Logarithm of softmax over the last axis, :math:`out_j = x_j - \log\sum_k e^{x_k}`.
@@ -82,7 +74,7 @@ def log_softmax(x) -> Tensor:
         If x is not a float.
     """
     x = as_tensor(x)
-    _check("log_softmax", x)
+    check_rows("log_softmax", x)
     source = widened(x.detach())
     out = empty(x.shape, source.dtype, x.backend)
     run_rows(log_softmax_kernel, (count(x.shape[:-1]), x.shape[-1]), (source, out))
@@ -109,7 +101,7 @@ def log_softmax_grad(y, dout) -> Tensor:
     """
     y, dout = together(y, dout)
     refuse_tracked("log_softmax_grad", (y, dout))
-    _check("log_softmax_grad", y)
+    check_rows("log_softmax_grad", y)
     y, dout, dtype = widened(y), widened(dout), y.dtype
     dx = empty(y.shape, y.dtype, y.backend)
     run_rows(log_softmax_grad_kernel, (count(y.shape[:-1]), y.shape[-1]), (y, dout, dx))

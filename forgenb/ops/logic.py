@@ -16,7 +16,7 @@ from ..dtypes import BOOL, FLOAT32
 from ..errors import DTypeError
 from ..kernel import map_kernel
 from ..tensor import Tensor, full
-from .apply import as_tensor, copied, run_map, together
+from .apply import as_tensor, copied, narrowed, run_map, together
 from .extrema import extreme
 from .reduction import normalized_axes, reduced_shape
 from .table import PAIRS, SHAPES, op
@@ -24,7 +24,7 @@ from .table import PAIRS, SHAPES, op
 
 def truth(x: Tensor) -> Tensor:
     """`x` as a bool tensor, off the tape: whether it is not 0."""
-    return x if x.dtype is BOOL else copied(x, BOOL)
+    return narrowed(x, BOOL)
 
 
 def _truths(*values) -> tuple[Tensor, ...]:

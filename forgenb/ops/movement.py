@@ -25,11 +25,6 @@ def movable(x: Tensor) -> Tensor:
     return contiguous(x) if wide == x.dtype else copied(x, wide)
 
 
-def narrowed(x: Tensor, dtype: np.dtype) -> Tensor:
-    """`x` in `dtype`, the way back from `movable`."""
-    return x if x.dtype == dtype else copied(x, dtype)
-
-
 def zeros(shape: tuple[int, ...], dtype: np.dtype, backend) -> Tensor:
     """A tensor of zeros."""
     return full(shape, 0, dtype, backend)

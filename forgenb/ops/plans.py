@@ -15,9 +15,9 @@ import numpy as np
 
 from ..backend import seam
 from ..backend.ready import Ready
-from ..dtypes import BOOL, DEFAULT, INT64, NAMES, compute_dtype, result_dtype
+from ..dtypes import DEFAULT, NAMES, compute_dtype, result_dtype
 from ..errors import ArgumentError, BackendError, DTypeError, ShapeError
-from ..kernel import PANEL, Kernel, map_block, row_block
+from ..kernel import KINDS, PANEL, Kernel, MapArguments, map_block, row_block
 from ..layout import Layout, count, layout_of
 
 CHUNK = 16384
@@ -25,7 +25,7 @@ CHUNK = 16384
 MOST_PLANS = 4096
 """Plans that are kept; when there are more, all are made anew as they are needed."""
 
-_FIXED = {"int": INT64, "bool": BOOL, "uint": np.dtype("uint32")}
+_FIXED = {kind: np.dtype(name) for kind, name in KINDS.items() if name}
 
 
 def same_backend(name: str, tensors) -> None:
@@ -43,6 +43,18 @@ def same_backend(name: str, tensors) -> None:
                 f"{name} got tensors of backends {first.name!r} and {other.backend.name!r}: move one with "
                 f".to({first.name!r})"
             )
+
+
+def floats_only(name: str, x) -> None:
+    """Refuse a tensor that holds no floats.
+
+    Raises
+    ------
+    DTypeError
+        Naming the op and what was given.
+    """
+    if x.dtype.kind != "f":
+        raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
 
 
 def one_float(name: str, tensors) -> None:
@@ -132,10 +144,9 @@ class MapPlan:
     def prepare(self) -> Ready:
         """The launch itself, compiled when it is wanted first: a step that is only recorded needs none."""
         kernel, ndim = self.kernel, len(self.dims)
-        values = [*(0 for _ in kernel.scalars), ndim, self.limit, *self.dims]
-        places = 0, len(values), 1 + ndim
-        for steps in self.strides:
-            values += [0, *steps]
+        blank = tuple(0 for _ in kernel.scalars)
+        values = MapArguments(blank, self.limit, self.dims, tuple((0, steps) for steps in self.strides)).values()
+        places = 0, len(blank) + 2 + ndim, 1 + ndim
         launcher = seam.launcher(self.backend, kernel, self.real, self.storage)
         packer = map_block(kernel, ndim)
         self.ready = Ready(self.backend, kernel, launcher, self.extent, CHUNK, packer, values, places)

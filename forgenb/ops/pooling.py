@@ -16,8 +16,7 @@ from ..kernel import row_kernel
 from ..kernel.primitives import infinity, lanes, put, real, select
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, run_rows, together, widened
-from .movement import narrowed
+from .apply import as_tensor, narrowed, run_rows, together, widened
 from .table import op
 from .windows import Window, both, check_planes, scattered_reference, windows_reference
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import result_dtype
 from ..errors import ArgumentError
 from ..kernel import map_kernel
 from ..kernel.elementary import log as log_of
@@ -19,7 +18,7 @@ from ..kernel.elementary import pow as pow_of
 from ..kernel.primitives import select
 from ..tape import record
 from ..tensor import Tensor
-from .apply import as_tensor, copied, pair, run_map
+from .apply import as_tensor, pair, run_map
 from .arithmetic import add, mul, scale, sub
 from .pointwise import as_float, as_floats, log, sqrt, square
 from .reduction import sum_to
@@ -171,9 +170,7 @@ def pow_(x, y) -> Tensor:
     x, y = pair(x, y)
     if x.dtype.kind != "f" and y.dtype.kind != "f":
         return _pow_whole(x, y, number)
-    dtype = result_dtype(x.dtype, y.dtype)
-    x = x if x.dtype.kind == "f" else copied(x, dtype)
-    y = y if y.dtype.kind == "f" else copied(y, dtype)
+    x, y = as_floats(x, y)
 
     def backward(dout):
         dx = sum_to(pow_grad(x, y, dout), x.shape) if x.requires_grad else None

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dtypes import FLOAT16, FLOAT32, sum_dtype
-from ..layout import count
+from ..dtypes import FLOAT16, FLOAT32
 from ..tape import record
 from ..tensor import Tensor, full
-from .apply import as_tensor, copied
 from .arithmetic import mul
 from .casts import astype
 from .indexing import getitem
 from .movement import reshape, transpose, zeros
-from .reduction import normalized_axes, reduced_shape
+from .reduction import middle, normalized_axes, reduced_shape, summable
 from .table import SHAPES, op
 
 ALL = slice(None)
@@ -52,8 +50,7 @@ def prod(x, axis=None, keepdims: bool = False) -> Tensor:
     ShapeError
         If an axis does not exist or is repeated.
     """
-    x = as_tensor(x)
-    x = x if x.dtype.kind == "f" else copied(x, sum_dtype(x.dtype))
+    x = summable(x)
     axes = normalized_axes("prod", x.ndim, axis)
     shape = reduced_shape(x.shape, axes, keepdims)
     if x.size == 0:
@@ -70,11 +67,8 @@ def prod(x, axis=None, keepdims: bool = False) -> Tensor:
 
 def _with_factors_in_the_middle(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """`x` as ``[outer, n, inner]``, where n counts the factors of each product."""
-    if axes and axes != tuple(range(axes[0], axes[-1] + 1)):
-        kept = tuple(a for a in range(x.ndim) if a not in axes)
-        x, axes = transpose(x, (*kept, *axes)), tuple(range(len(kept), x.ndim))
-    first, last = (axes[0], axes[-1] + 1) if axes else (x.ndim, x.ndim)
-    return reshape(x, (count(x.shape[:first]), count(x.shape[first:last]), count(x.shape[last:])))
+    order, sizes = middle(x.shape, axes)
+    return reshape(x if order is None else transpose(x, order), sizes)
 
 
 def _folded(x: Tensor) -> Tensor:

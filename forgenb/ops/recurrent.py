@@ -13,8 +13,8 @@ from ..kernel.elementary import sigmoid, tanh
 from ..kernel.primitives import lanes, put
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import run_rows, together, widened
-from .movement import narrowed, zeros
+from .apply import narrowed, run_rows, together, widened
+from .movement import zeros
 from .plans import one_float
 from .table import op
 

@@ -10,6 +10,8 @@ added.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..dtypes import DEFAULT, FLOAT16, float_dtype, sum_dtype
@@ -84,15 +86,23 @@ def normalized_axes(name: str, ndim: int, axis) -> tuple[int, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=4096)
+def middle(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[tuple[int, ...] | None, tuple[int, int, int]]:
+    """An order in which `axes` stand together, None where they do, and the sizes before them, of them, and after."""
+    ndim, order = len(shape), None
+    first, last = (axes[0], axes[-1] + 1) if axes else (ndim, ndim)
+    if axes != tuple(range(first, last)):
+        kept = tuple(a for a in range(ndim) if a not in axes)
+        order, first, last = (*kept, *axes), len(kept), ndim
+        shape = tuple(shape[a] for a in order)
+    return order, (count(shape[:first]), count(shape[first:last]), count(shape[last:]))
+
+
 def as_middle(x: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, int, int, int]:
     """`x` as contiguous ``[outer, n, inner]`` with the axes to reduce in the middle, and those sizes."""
-    if axes and axes != tuple(range(axes[0], axes[-1] + 1)):
-        kept = tuple(a for a in range(x.ndim) if a not in axes)
-        order = (*kept, *axes)
+    order, sizes = middle(x.shape, axes)
+    if order is not None:
         x = x.view(tuple(x.shape[a] for a in order), tuple(x.strides[a] for a in order))
-        axes = tuple(range(len(kept), x.ndim))
-    first, last = (axes[0], axes[-1] + 1) if axes else (x.ndim, x.ndim)
-    sizes = count(x.shape[:first]), count(x.shape[first:last]), count(x.shape[last:])
     return widened(x.detach()), *sizes
 
 
@@ -101,6 +111,13 @@ def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool)
     if keepdims:
         return tuple(1 if a in axes else s for a, s in enumerate(shape))
     return tuple(s for a, s in enumerate(shape) if a not in axes)
+
+
+def summable(x) -> Tensor:
+    """`x` as a tensor in the dtype that its numbers are added up in: integers and bools become int64."""
+    x = as_tensor(x)
+    wanted = sum_dtype(x.dtype)
+    return x if x.dtype is wanted else copied(x, wanted)
 
 
 def _total(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
@@ -154,8 +171,7 @@ def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
     ShapeError
         If an axis does not exist or is repeated.
     """
-    x = as_tensor(x)
-    x = x if x.dtype.kind == "f" else copied(x, sum_dtype(x.dtype))
+    x = summable(x)
     shape, axes = x.shape, normalized_axes("sum", x.ndim, axis)
     kept = reduced_shape(shape, axes, True)
 

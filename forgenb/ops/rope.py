@@ -11,14 +11,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, empty, from_array
-from .apply import as_tensor, run_rows, widened
-from .movement import narrowed
+from .apply import as_tensor, narrowed, run_rows, widened
+from .plans import floats_only
 from .table import op
 
 
@@ -91,8 +91,7 @@ def rope(x, base: float = 10000.0, offset: int = 0, inverse: bool = False) -> Te
     Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021.
     """
     x = as_tensor(x)
-    if x.dtype.kind != "f":
-        raise DTypeError(f"rope got dtype {x.dtype.name}: convert to a float dtype with astype")
+    floats_only("rope", x)
     if x.ndim < 2 or x.shape[-1] % 2 or 0 in x.shape[-2:]:
         raise ShapeError(f"rope got shape {x.shape}: it needs [..., places, width] with an even width")
     if not base > 0 or offset < 0:

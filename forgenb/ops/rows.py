@@ -13,9 +13,9 @@ from ..kernel.primitives import lanes, put
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, run_rows
+from .apply import as_tensor, narrowed, run_rows
 from .ids import wrapped_ids
-from .movement import movable, moveaxis, narrowed
+from .movement import movable, moveaxis
 from .table import op
 
 

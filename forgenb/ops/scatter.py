@@ -20,10 +20,10 @@ from ..kernel.primitives import lanes, put, real
 from ..layout import count
 from ..tape import is_recording, record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, refuse_shared, run_map, run_rows
+from .apply import as_tensor, narrowed, refuse_shared, run_map, run_rows
 from .copying import copy_kernel
 from .ids import wrapped_ids
-from .movement import movable, narrowed
+from .movement import movable
 from .plans import same_backend
 from .rows import take
 from .table import op

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp
 from ..kernel.primitives import (
@@ -29,7 +29,8 @@ from ..kernel.primitives import (
 from ..layout import count
 from ..tape import record, refuse_tracked
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, run_rows, together, widened
+from .apply import as_tensor, narrowed, run_rows, together, widened
+from .plans import floats_only
 from .table import op
 
 STRETCH = 64
@@ -106,11 +107,21 @@ def softmax_reference(x, causal=False, off=0):
     return np.where(seen, e / e.sum(-1, keepdims=True), 0.0)
 
 
-def _rows(name: str, x: Tensor, causal: bool, off: int) -> tuple[int, int, int]:
+def check_rows(name: str, x: Tensor) -> None:
+    """Refuse what has no rows of floats along its last axis.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        Naming what it is.
+    """
     if x.ndim == 0 or x.shape[-1] == 0:
         raise ShapeError(f"{name} got shape {x.shape}: it needs a last axis with at least one element")
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
+    floats_only(name, x)
+
+
+def _rows(name: str, x: Tensor, causal: bool, off: int) -> tuple[int, int, int]:
+    check_rows(name, x)
     if causal and off < 0:
         raise ArgumentError(f"{name} got off={off}: every query must see at least its first key, so off >= 0")
     queries = (x.shape[-2] if x.ndim > 1 else 1) if causal else 0
@@ -142,7 +153,7 @@ def softmax(x, causal: bool = False, off: int = 0) -> Tensor:
     def backward(dout, out):
         return (softmax_grad(out, dout, causal, off),)
 
-    return record(out if out.dtype is x.dtype else copied(out, x.dtype), (x,), backward, save_output=True)
+    return record(narrowed(out, x.dtype), (x,), backward, save_output=True)
 
 
 def _grad_samples(rng: np.random.Generator):
@@ -171,4 +182,4 @@ def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     y, dout, dtype = widened(y), widened(dout), y.dtype
     dx = empty(y.shape, y.dtype, y.backend)
     run_rows(softmax_grad_kernel, (rows, n), (y, dout, dx), (queries, off, STRETCH))
-    return dx if dx.dtype is dtype else copied(dx, dtype)
+    return narrowed(dx, dtype)

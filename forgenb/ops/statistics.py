@@ -13,11 +13,11 @@ import numpy as np
 from ..layout import count
 from ..tape import record
 from ..tensor import Tensor, full
-from .apply import widened
+from .apply import narrowed, widened
 from .arithmetic import add, div, mul, sub
 from .comparison import equal, where
 from .extrema import max_
-from .movement import narrowed, reshape, zeros
+from .movement import reshape, zeros
 from .pointwise import as_float, exp, log, sqrt, square
 from .reduction import mean, normalized_axes, reduced_shape, sum_
 from .table import op

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, copied, row_major, run_rows, widened
+from .apply import as_tensor, narrowed, row_major, run_rows, widened
+from .plans import floats_only
 from .reduction import BLOCK, sum_middle
 from .table import op, unary
 
@@ -26,6 +26,11 @@ def sum_squares_kernel(row, x, out, block):
     for j in lanes(piece.shape[0]):
         s = accumulate(s, piece[j] * piece[j])
     put(out, row, lane_sum(s))
+
+
+def blocks_of(x: Tensor) -> int:
+    """How many blocks `square_sums` makes of `x`."""
+    return max(1, -(-x.size // BLOCK))
 
 
 def square_sums(x: Tensor, out: Tensor) -> None:
@@ -46,14 +51,13 @@ def sumsq(x) -> Tensor:
         If x is not a float.
     """
     x = as_tensor(x)
-    if x.dtype.kind != "f":
-        raise DTypeError(f"sumsq got dtype {x.dtype.name}: convert to a float dtype with astype")
+    floats_only("sumsq", x)
     source = widened(x.detach())
-    parts = empty((max(1, -(-x.size // BLOCK)),), source.dtype, x.backend)
+    parts = empty((blocks_of(x),), source.dtype, x.backend)
     square_sums(source, parts)
     out = row_major(sum_middle(parts, 1, parts.size, 1), ())
 
     def backward(dout):
         return (x * dout * 2.0,)
 
-    return record(out if out.dtype is x.dtype else copied(out, x.dtype), (x,), backward)
+    return record(narrowed(out, x.dtype), (x,), backward)

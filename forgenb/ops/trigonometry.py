@@ -19,9 +19,8 @@ from ..kernel.elementary import tan as tan_of
 from ..kernel.primitives import absolute, lane_max, lanes, maximum, put, real
 from ..tape import record
 from ..tensor import Tensor, empty
-from .apply import row_major, run_map, run_rows, widened
+from .apply import narrowed, row_major, run_map, run_rows, widened
 from .arithmetic import add, div, mul, neg
-from .movement import narrowed
 from .pointwise import as_float, square
 from .table import op, unary
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lane_barrier, lanes, put, real
 from ..tensor import Tensor, empty
 from .apply import row_major, run_rows
+from .plans import floats_only
 
 
 class Window(NamedTuple):
@@ -97,8 +98,7 @@ def check_planes(name: str, x: Tensor) -> None:
     ShapeError, DTypeError
         Naming what it is.
     """
-    if x.dtype.kind != "f":
-        raise DTypeError(f"{name} got dtype {x.dtype.name}: convert to a float dtype with astype")
+    floats_only(name, x)
     if x.ndim != 4:
         raise ShapeError(f"{name} got shape {x.shape}: it needs four axes, [samples, channels, height, width]")
 

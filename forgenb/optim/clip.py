@@ -17,8 +17,8 @@ from ..kernel.primitives import infinity, select, sqrt
 from ..ops.activations import clip_kernel as clip_value_kernel
 from ..ops.apply import copied, row_major, run_map, widened
 from ..ops.arithmetic import add_kernel, mul_kernel
-from ..ops.reduction import BLOCK, sum_middle
-from ..ops.sumsq import square_sums
+from ..ops.reduction import sum_middle
+from ..ops.sumsq import blocks_of, square_sums
 from ..tensor import Tensor, empty
 
 
@@ -60,7 +60,7 @@ def global_norm(tensors: Sequence[Tensor]) -> float:
 
 
 def _squares(tensors: list[Tensor], dtype: np.dtype) -> Tensor:
-    counts = [max(1, -(-t.size // BLOCK)) for t in tensors]
+    counts = [blocks_of(t) for t in tensors]
     sums = empty((sum(counts),), dtype, tensors[0].backend)
     start = 0
     for t, parts in zip(tensors, counts, strict=True):

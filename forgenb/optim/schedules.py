@@ -15,6 +15,10 @@ def _check(step: int, steps: int, warmup: int = 0) -> None:
         raise ArgumentError(f"a schedule needs step >= 0, warmup >= 0 and steps >= 1, got {step}, {warmup} and {steps}")
 
 
+def _risen(step: int, rise: int, lr: float) -> float:
+    return lr * (step + 1) / rise
+
+
 def constant(step: int, lr: float) -> float:
     """`lr` at every step."""
     _check(step, 1)
@@ -37,7 +41,7 @@ def step_decay(step: int, every: int, lr: float, factor: float = 0.1) -> float:
 def warmup(step: int, rise: int, lr: float) -> float:
     """Rise in a line to `lr` in `rise` steps, the first of which is not 0, and stay there."""
     _check(step, 1, rise)
-    return lr * (step + 1) / rise if step < rise else lr
+    return _risen(step, rise, lr) if step < rise else lr
 
 
 def cosine(step: int, steps: int, lr: float, min_lr: float = 0.0) -> float:
@@ -67,7 +71,7 @@ def warmup_stable_decay(step: int, steps: int, rise: int, fall: int, lr: float, 
     if fall < 0 or rise + fall > steps:
         raise ArgumentError(f"a rise of {rise} and a fall of {fall} steps must fit into {steps} steps")
     if step < rise:
-        return warmup(step, rise, lr)
+        return _risen(step, rise, lr)
     done = min(max((step - (steps - fall)) / max(fall, 1), 0.0), 1.0)
     return lr + (min_lr - lr) * (done if fall else float(step >= steps))
 
@@ -92,6 +96,6 @@ def warmup_cosine(step: int, steps: int, warmup: int, lr: float, min_lr: float =
     """
     _check(step, steps, warmup)
     if step < warmup:
-        return lr * (step + 1) / warmup
+        return _risen(step, warmup, lr)
     done = min((step - warmup) / max(steps - warmup, 1), 1.0)
     return min_lr + 0.5 * (lr - min_lr) * (1 + math.cos(math.pi * done))

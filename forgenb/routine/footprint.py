@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from ..kernel import Kernel
 from ..kernel.declare import Operand
 from .late import Late
 from .statements import Launch, Place, Product
-
-SIZES = {"int": 8, "bool": 1, "uint": 4}
-ITEMS = {"float64": 8, "float32": 4, "float16": 2, "int64": 8, "int32": 4, "uint32": 4, "bool": 1}
 
 
 @dataclass(frozen=True)
@@ -78,26 +77,22 @@ def _spread(place: Place, steps: tuple[int, ...], dims: tuple[int, ...], size: i
 
 
 def _of_map(statement: Launch) -> Footprint:
-    values, kernel = statement.values, statement.kernel
-    at = len(kernel.scalars)
-    ndim = values[at]
-    dims = tuple(values[at + 2 : at + 2 + ndim])
-    touches = []
-    for number, (operand, stored) in enumerate(zip(kernel.operands, statement.storage, strict=True)):
-        slot = at + 2 + ndim + number * (1 + ndim)
-        steps = tuple(values[slot + 1 : slot + 1 + ndim])
-        touches.append(_spread(values[slot], steps, dims, ITEMS[stored], operand.writes))
-    return Footprint(dims[0], tuple(touches))
+    found = statement.of_map()
+    rows = zip(statement.kernel.operands, statement.storage, found.operands, strict=True)
+    touches = (
+        _spread(place, steps, found.dims, np.dtype(stored).itemsize, operand.writes)
+        for operand, stored, (place, steps) in rows
+    )
+    return Footprint(found.dims[0], tuple(touches))
 
 
 def _of_rows(statement: Launch) -> Footprint:
-    kernel, values, extent = statement.kernel, statement.values, statement.extent
-    sizes = dict(zip(kernel.symbols, values, strict=False))
-    scalars = dict(zip((s.name for s in kernel.scalars), values[len(sizes) :], strict=False))
-    places = values[len(sizes) + len(scalars) :]
+    kernel, extent = statement.kernel, statement.extent
+    sizes, values, places = statement.of_rows()
+    scalars = dict(zip((s.name for s in kernel.scalars), values, strict=True))
     touches, even = [], True
     for operand, place in zip(kernel.operands, places, strict=True):
-        size = SIZES.get(operand.kind, ITEMS[statement.real])
+        size = np.dtype(operand.dtype(statement.real)).itemsize
         total, each = prod(sizes[d] for d in operand.dims), _each(operand, kernel, sizes, scalars)
         if each and each * extent == total:
             touches.append(_spread(place, (each, 1), (extent, each), size, operand.writes))
@@ -122,7 +117,7 @@ def _of_product(statement: Product, bands: int) -> Footprint:
     outer, inner = statement.batch
     lda, ldb, ldo = statement.steps[0]
     far = statement.steps[1]
-    size = ITEMS[statement.real]
+    size = np.dtype(statement.real).itemsize
     a_row, a_column = (1, lda) if statement.flags[0] else (lda, 1)
     b_row, b_column = (1, ldb) if statement.flags[1] else (ldb, 1)
     sides = (((m, a_row), (k, a_column)), ((k, b_row), (n, b_column)), ((m, ldo), (n, 1)))

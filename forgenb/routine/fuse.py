@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..backend.planned import INLINED, PlannedMemory
 from ..errors import MemoryModeError
-from ..kernel import PANEL
+from ..kernel import PANEL, MapArguments
 from .compose import composed
 from .statements import Launch, Place, Product
 
@@ -145,37 +145,21 @@ def _joined(maker: Launch, user: Launch, memory: PlannedMemory) -> Launch:
     shapes = tuple((maker, user)[which].shapes[number] for which, number in order)
     dims = _joint(maker, user)
     assert dims is not None
-    whole = all(_limit(launch) == _dims(launch)[-1] for launch in (maker, user))
-    scalars = (*user.values[: len(user.kernel.scalars)], *maker.values[: len(maker.kernel.scalars)])
-    values: list = [*scalars, len(dims), dims[-1] if whole else PANEL, *dims]
-    for side in sides:
-        values += [side.place, *side.steps]
+    first, second = user.of_map(), maker.of_map()
+    whole = all(block.limit == block.dims[-1] for block in (first, second))
+    places = tuple((side.place, side.steps) for side in sides)
+    block = MapArguments((*first.scalars, *second.scalars), dims[-1] if whole else PANEL, dims, places)
     pairs = list(zip(kernel.operands, sides, strict=True))
     reads = tuple(side.place.memory for o, side in pairs if o.reads)
     writes = tuple(side.place.memory for o, side in pairs if o.writes)
     storage = tuple(side.stored for side in sides)
-    return Launch(kernel, user.real, storage, user.extent, user.chunk, values, shapes, user.scope, reads, writes)
-
-
-def _dims(launch: Launch) -> tuple[int, ...]:
-    at = len(launch.kernel.scalars)
-    return tuple(launch.values[at + 2 : at + 2 + launch.values[at]])
-
-
-def _limit(launch: Launch) -> int:
-    return launch.values[len(launch.kernel.scalars) + 1]
-
-
-def _operands(launch: Launch) -> list[tuple[Place, tuple[int, ...]]]:
-    """Place and strides of each operand of a map launch."""
-    at = len(launch.kernel.scalars)
-    ndim = launch.values[at]
-    rest = launch.values[at + 2 + ndim :]
-    return [(rest[i], tuple(rest[i + 1 : i + 1 + ndim])) for i in range(0, len(rest), 1 + ndim)]
+    return Launch(
+        kernel, user.real, storage, user.extent, user.chunk, block.values(), shapes, user.scope, reads, writes
+    )
 
 
 def _places(launch: Launch) -> list[Place]:
-    return [place for place, _ in _operands(launch)]
+    return [place for place, _ in launch.of_map().operands]
 
 
 def _joint(maker: Launch, user: Launch) -> tuple[int, ...] | None:
@@ -183,7 +167,7 @@ def _joint(maker: Launch, user: Launch) -> tuple[int, ...] | None:
     borders = {1}
     for launch in (maker, user):
         size = 1
-        for extent in reversed(_dims(launch)):
+        for extent in reversed(launch.of_map().dims):
             size *= extent
             borders.add(size)
     sizes = sorted(borders)
@@ -198,9 +182,11 @@ def _sides(maker: Launch, user: Launch) -> tuple[list[_Side], list[_Side]]:
     assert dims is not None
     found = []
     for launch in (maker, user):
-        rows = zip(launch.kernel.operands, launch.storage, _operands(launch), strict=True)
-        own = _dims(launch)
-        found.append([_Side(place, _split(own, steps, dims), stored, o.kind) for o, stored, (place, steps) in rows])
+        own = launch.of_map()
+        rows = zip(launch.kernel.operands, launch.storage, own.operands, strict=True)
+        found.append(
+            [_Side(place, _split(own.dims, steps, dims), stored, o.kind) for o, stored, (place, steps) in rows]
+        )
     return found[0], found[1]
 
 

@@ -120,6 +120,5 @@ def _assembled(statement: Launch | Product) -> tuple:
     """Kernel (None for a product), float type, storage and dimensions: what its machine code depends on."""
     if isinstance(statement, Product):
         return None, statement.real, (), 0
-    kernel = statement.kernel
-    dims = statement.values[len(kernel.scalars)] if kernel.form == "map" else 0
-    return kernel, statement.real, statement.storage, dims
+    dims = statement.ndim if statement.kernel.form == "map" else 0
+    return statement.kernel, statement.real, statement.storage, dims

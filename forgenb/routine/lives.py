@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..backend.planned import PlannedMemory
+from ..backend.sizes import aligned
 from ..errors import MemoryModeError
 from .statements import Launch, Product
 
@@ -31,7 +32,7 @@ def shareable(memory) -> bool:
 
 def rounded(nbytes: int) -> int:
     """The bytes that a block of `nbytes` takes."""
-    return max(ALIGN, -(-nbytes // ALIGN) * ALIGN)
+    return aligned(nbytes, ALIGN)
 
 
 def lifetimes(statements: Sequence[Statement]) -> Lives:
@@ -85,14 +86,9 @@ def _pairs(statement: Launch, begun: list, ended: list) -> Iterator[tuple[Planne
 
 def _layouts(statement: Launch) -> dict[int, set[tuple]]:
     """The ways in which a map sees each memory: dtype, offset and strides."""
-    at = len(statement.kernel.scalars)
-    ndim = statement.values[at]
-    at += 2 + ndim
     found: dict[int, set[tuple]] = {}
-    for stored in statement.storage:
-        place, *strides = statement.values[at : at + 1 + ndim]
+    for stored, (place, strides) in zip(statement.storage, statement.of_map().operands, strict=True):
         found.setdefault(id(place.memory), set()).add((stored, place.offset, *strides))
-        at += 1 + ndim
     return found
 
 

@@ -18,11 +18,12 @@ from ..backend import seam
 from ..backend.planned import UNPLANNED, PlannedMemory
 from ..dtypes import INT64
 from ..errors import BackendError, MemoryModeError
-from ..kernel import Kernel
+from ..kernel import Kernel, MapArguments
 from ..layout import layout_of
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel, fill_kernel
 from ..ops.ids import inside
+from ..ops.plans import CHUNK
 from ..tape import Node
 from ..tensor import Tensor
 from .eager import EagerMemory
@@ -112,11 +113,10 @@ class Recorder:
 
     def map(self, kernel: Kernel, real, storage, shape, scalars, limit, dims, operands, strides) -> None:
         """Take down `run_map`."""
-        values: list = [*scalars, len(dims), limit, *dims]
-        for operand, steps in zip(operands, strides, strict=True):
-            values += [_place(operand), *steps]
+        places = tuple(zip(map(_place, operands), strides, strict=True))
+        values = MapArguments(scalars, limit, dims, places).values()
         extent = int(np.prod(dims)) if shape else 1
-        self._launch(kernel, real, storage, extent if 0 not in shape else 0, 16384, values, operands)
+        self._launch(kernel, real, storage, extent if 0 not in shape else 0, CHUNK, values, operands)
 
     def rows(self, kernel: Kernel, real, sizes, scalars, chunk, operands) -> None:
         """Take down `run_rows`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..kernel import Kernel, map_block, row_block
+from ..kernel import Kernel, MapArguments, RowArguments, map_arguments, map_block, row_arguments, row_block
 from .late import Late, value_of
 
 
@@ -46,11 +46,22 @@ class Launch:
         return self.kernel.name
 
     @property
+    def ndim(self) -> int:
+        """The collapsed dimensions of a map."""
+        return self.values[len(self.kernel.scalars)]
+
+    @property
     def packer(self):
         """The `struct.Struct` of the argument block."""
-        if self.kernel.form == "map":
-            return map_block(self.kernel, self.values[len(self.kernel.scalars)])
-        return row_block(self.kernel)
+        return map_block(self.kernel, self.ndim) if self.kernel.form == "map" else row_block(self.kernel)
+
+    def of_map(self) -> MapArguments:
+        """The argument block of a map, taken apart."""
+        return map_arguments(self.kernel, self.values)
+
+    def of_rows(self) -> RowArguments:
+        """The argument block of a row kernel, taken apart."""
+        return row_arguments(self.kernel, self.values)
 
 
 @dataclass

@@ -18,26 +18,20 @@ from .statements import Launch, Place, Product
 
 __all__ = ["flop", "moved", "operands"]
 
-FIXED = {"int": "int64", "bool": "bool", "uint": "uint32"}
-
 
 def operands(statement: Launch, only_written: bool = False) -> Iterator[tuple[Place, np.dtype, tuple, tuple]]:
     """Place, dtype, shape and strides of each operand."""
     kernel = statement.kernel
     if kernel.form == "map":
-        start = len(kernel.scalars)
-        ndim = statement.values[start]
-        dims = tuple(statement.values[start + 2 : start + 2 + ndim])
-        rest = statement.values[start + 2 + ndim :]
-        for number, (operand, stored) in enumerate(zip(kernel.operands, statement.storage, strict=True)):
-            place, *strides = rest[number * (1 + ndim) : (number + 1) * (1 + ndim)]
+        found = statement.of_map()
+        for operand, stored, (place, strides) in zip(kernel.operands, statement.storage, found.operands, strict=True):
             if operand.writes or not only_written:
-                yield place, as_dtype(stored), dims, tuple(strides)
+                yield place, as_dtype(stored), found.dims, strides
         return
-    places = statement.values[-len(kernel.operands) :]
+    places = statement.of_rows().addresses
     for operand, place, shape in zip(kernel.operands, places, statement.shapes, strict=True):
         if operand.writes or not only_written:
-            yield place, np.dtype(FIXED.get(operand.kind, statement.real)), shape, contiguous_strides(shape)
+            yield place, np.dtype(operand.dtype(statement.real)), shape, contiguous_strides(shape)
 
 
 def moved(statement: Launch | Product) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .conventions_table import SECTIONS
+from .markdown import table
 
 
 @dataclass(frozen=True)
@@ -66,13 +67,14 @@ def page() -> str:
     """The page."""
     parts = [HEAD]
     for section, (text, _) in SECTIONS.items():
-        lines = [f"## {section}", "", text, "", "| call | value | gradients |", "| --- | --- | --- |"]
-        for row in conventions():
-            if row.section == section:
-                value = f"raises: {row.value}" if row.refused else _shown(row.value)
-                lines.append(f"| `{row.call}` | {value} | {', '.join(map(_shown, row.gradients)) or '-'} |")
-        parts.append("\n".join(lines) + "\n")
+        rows = [_cells(row) for row in conventions() if row.section == section]
+        parts.append(f"## {section}\n\n{text}\n\n{table(('call', 'value', 'gradients'), rows)}\n")
     return "\n".join([*parts, "Written by `python -m forgenb.testing.conventions`.\n"])
+
+
+def _cells(row: Convention) -> tuple[str, str, str]:
+    value = f"raises: {row.value}" if row.refused else _shown(row.value)
+    return f"`{row.call}`", value, ", ".join(map(_shown, row.gradients)) or "-"
 
 
 def _shown(value: Any) -> str:

@@ -5,10 +5,9 @@ Everything on it is asked of `forgenb.dtypes` and of the op table; nothing is li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..dtypes import DEFAULT, INT64, ORDER, RULES, compute_dtype, result_dtype, scalar_dtype
 from ..ops import TABLE
+from .markdown import table
 
 HEAD = f"""\
 # Dtypes
@@ -73,23 +72,18 @@ Written by `python -m forgenb.testing.dtype_page` from `forgenb/dtypes.py`.
 """
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = (header, ["---"] * len(header), *rows)
-    return "\n".join("| " + " | ".join(row) + " |" for row in lines)
-
-
 def page() -> str:
     """The page."""
     names = [dtype.name for dtype in ORDER]
     kinds = {"bool": "b", "int": "i", "float": "f"}
     return HEAD.format(
         order=", ".join(f"`{name}`" for name in names),
-        computed=_table(["stored", *names], [["computed in", *(compute_dtype(d).name for d in ORDER)]]),
-        pairs=_table(["", *names], [[x.name, *(result_dtype(x, y).name for y in ORDER)] for x in ORDER]),
-        numbers=_table(
+        computed=table(["stored", *names], [["computed in", *(compute_dtype(d).name for d in ORDER)]]),
+        pairs=table(["", *names], [[x.name, *(result_dtype(x, y).name for y in ORDER)] for x in ORDER]),
+        numbers=table(
             ["", *names], [[name, *(scalar_dtype(kind, d).name for d in ORDER)] for name, kind in kinds.items()]
         ),
-        ops=_table(["the result is", "of"], [[rule.text, _ops(name)] for name, rule in RULES.items()]),
+        ops=table(["the result is", "of"], [[rule.text, _ops(name)] for name, rule in RULES.items()]),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from ..ops import TABLE
 from .bounds import Bound, bound, gradient_bound
 from .kit import DTYPES, Result, check_backend
+from .markdown import table
 
 SHORT = {"float16": "f16", "float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "bool": "bool"}
 
@@ -42,12 +43,12 @@ def passed(results: Iterable[Result]) -> dict[str, dict[str, bool | None]]:
 def support_table(names: Sequence[str], tables: Sequence[dict[str, dict[str, bool | None]]]) -> str:
     """The page for the backends `names` with what `passed` found on each."""
     header = ["op", *names, "bound", "of gradients"]
-    lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header))]
+    rows = []
     for name, row in TABLE.items():
-        cells = [" ".join(SHORT[d] for d in DTYPES if table[name].get(d)) or "-" for table in tables]
+        cells = [" ".join(SHORT[d] for d in DTYPES if found[name].get(d)) or "-" for found in tables]
         slopes = _bound(gradient_bound(name)) if row.differentiable else "-"
-        lines.append("| " + " | ".join([f"`{name}`", *cells, _bound(bound(name, "")), slopes]) + " |")
-    return HEAD.format(names=" ".join(names)) + "\n".join(lines) + "\n"
+        rows.append([f"`{name}`", *cells, _bound(bound(name, "")), slopes])
+    return HEAD.format(names=" ".join(names)) + table(header, rows) + "\n"
 
 
 def _bound(limit: Bound) -> str:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from . import distributions
+
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
 
 
@@ -12,11 +14,7 @@ def announce(folder, **targets):
     """Write a distribution's metadata, name -> module, into `folder` for each backend; returns the folder."""
     for name, target in targets.items():
         distribution, _, module = target.rpartition(":")
-        info = folder / f"{(distribution or 'stranger_' + name).replace('-', '_')}-1.0.dist-info"
-        info.mkdir(parents=True)
-        title = distribution or f"stranger-{name}"
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {title}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[forgenb.backends]\n{name} = {module}\n")
+        distributions.announce(folder, distribution or f"stranger-{name}", {name: module})
     return folder
 
 

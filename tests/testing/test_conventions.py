@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cuda import installed, lane_backend
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError
@@ -13,12 +12,6 @@ from forgenb.testing.conventions import conventions, page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conventions.md"
 ROWS = {row.call: row for row in conventions()}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _lanes():
-    with installed(lane_backend()):
-        yield
 
 
 def values(row, seed, operands):
@@ -40,20 +33,19 @@ def same(found, row):
         assert t.shape == np.shape(wanted)
 
 
-@pytest.mark.parametrize("backend", ["python", "cpu", "cuda"])
+@pytest.mark.usefixtures("each_backend")
 @pytest.mark.parametrize("call", ROWS)
-def test_a_row(call, backend):
+def test_a_row(call):
     row = ROWS[call]
-    with fnb.use(backend):
-        operands = [fnb.tensor(a) for a in row.arrays()]
-        if row.refused:
-            with pytest.raises(ArgumentError, match=row.value):
-                values(row, None, operands)
-            return
-        seed = fnb.tensor(np.ones(np.shape(row.value), "float32"))
-        same(values(row, seed, operands), row)
-        recorded = fnb.compile(lambda seed, *operands: values(row, seed, operands))
-        same(recorded(seed, *operands), row)
+    operands = [fnb.tensor(a) for a in row.arrays()]
+    if row.refused:
+        with pytest.raises(ArgumentError, match=row.value):
+            values(row, None, operands)
+        return
+    seed = fnb.tensor(np.ones(np.shape(row.value), "float32"))
+    same(values(row, seed, operands), row)
+    recorded = fnb.compile(lambda seed, *operands: values(row, seed, operands))
+    same(recorded(seed, *operands), row)
 
 
 def test_the_table_names_a_row_once():

@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 from forgenb_cuda.plugin import CudaBackend
-from forgenb_cuda.pool import Poison, size_class
+from forgenb_cuda.pool import Poison
 from support.cuda import installed, needs_numba_cuda
 from support.fake_driver import FakeDriver, FakeGpu
 
@@ -86,11 +86,6 @@ def test_a_full_device_gives_back_its_cache_before_it_fails(gpu, driver):
     assert kept.nbytes == 4096
     with pytest.raises(BackendError, match="cuMemAlloc_v2 of 16384 bytes failed with CUDA_ERROR_OUT_OF_MEMORY"):
         gpu.allocate(16000)
-
-
-@pytest.mark.parametrize(("nbytes", "size"), [(1, 256), (256, 256), (257, 512), (4097, 4608), (1 << 20, 1 << 20)])
-def test_size_classes(nbytes, size):
-    assert size_class(nbytes) == size
 
 
 def test_an_error_of_a_launch_comes_out_when_waiting(gpu, driver):

@@ -7,22 +7,17 @@ from support.small import small
 import forgenb as fnb
 from forgenb.ops import TABLE
 from forgenb.testing.kit import check_backend
-from forgenb.testing.samples import call, cotangent, expected, samples
+from forgenb.testing.samples import backward, call, differentiable, expected, leaves, samples
 
 NAMES = sorted(TABLE)
 TOLERANCE = {"float16": 2e-3, "float32": 1e-5, "float64": 1e-12}
 
 
 def outputs_and_gradients(name, sample):
-    tensors = [fnb.tensor(a) for a in sample.arrays]
-    leaves = [tensors[p] for p in TABLE[name].differentiable if p < len(tensors) and tensors[p].dtype.kind == "f"]
-    for leaf in leaves:
-        leaf.requires_grad = True
+    tensors = leaves(name, sample)
     outputs = call(name, tensors, sample)
-    for out in outputs:
-        if out.requires_grad:
-            out.backward(cotangent(out), retain_graph=True)
-    return outputs, [leaf.grad for leaf in leaves]
+    backward(outputs)
+    return outputs, [tensors[place].grad for place in differentiable(name, sample)]
 
 
 def close(found, wanted, tolerance):
