@@ -25,6 +25,13 @@ class Parser(argparse.ArgumentParser):
         keywords.setdefault("allow_abbrev", False)
         super().__init__(*positional, **keywords)
 
+    def parse_known_args(self, *positional: Any, **keywords: Any) -> Any:
+        """Complain of what is not known here, so that the command at fault is named and not the program."""
+        found, unknown = super().parse_known_args(*positional, **keywords)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
         self.exit(2, as_paragraph(f"{self.prog}: {message}; {self.prog} --help lists what there is.") + "\n")

@@ -74,13 +74,13 @@ def translated(function: Callable, entry: Entry, args: tuple, keywords: dict) ->
         if value is np._NoValue or name in NO_MATTER:
             continue
         if ours is None:
-            unknown += [] if _same(value, defaults.get(name, MISSING)) else [name]
+            unknown += [] if _same(value, defaults.get(name, MISSING)) else [f"{name}="]
         elif own[ours].kind is MANY:
             operands = tuple(value)
         elif value is not None or own[ours].default is None:
             chosen[ours] = value
         elif not _left_out(name, own[ours], given):
-            unknown.append(name)
+            unknown.append(f"{name}=None")
     if unknown:
         refuse_keywords(function, unknown, entry.name)
     return operands, chosen

@@ -69,13 +69,14 @@ HINTS = {
 
 
 ADVICE = {
-    "axis": "axis=None flattens in NumPy: say which axis, or reshape first",
-    "dtype": "dtype=: convert with t.astype",
-    "out": "out=, also of array += t: give the result a name, as in array = array + t",
-    "where": "where=: choose afterwards with fnb.ops.where",
-    "x": "places where a condition holds: t.numpy()",
+    "axis=None": "say which axis, or reshape first, since None flattens in NumPy",
+    "dtype=": "convert with t.astype",
+    "out=": "give the result a name, as in array = array + t and not array += t",
+    "where=": "choose afterwards with fnb.ops.where",
+    "x=None": "for the places where a condition holds use t.numpy()",
+    "y=None": "for the places where a condition holds use t.numpy()",
 }
-"""Parameter that an op does not have -> what to do."""
+"""What an op does not take, as `refuse_keywords` gets it -> what to do."""
 
 
 def refuse(function: Callable, method: str = "") -> NoReturn:
@@ -94,16 +95,13 @@ def refuse(function: Callable, method: str = "") -> NoReturn:
 
 
 def refuse_keywords(function: Callable, names: Sequence[str], instead: str) -> NoReturn:
-    """Refuse keywords of a call of NumPy that its op does not have.
+    """Refuse what a call of NumPy says and its op does not take: ``name=``, or ``name=None`` where it needs a value.
 
     Raises
     ------
     InteropError
         Naming them, the op, and what to do about each.
     """
-    listed = ", ".join(f"{name}=" for name in names)
-    told = "; ".join(ADVICE[name] for name in names if name in ADVICE)
-    raise InteropError(
-        f"{spelled(function)} of a tensor is {instead}, which does not take {listed}: leave it out"
-        + (f" ({told})" if told else "")
-    )
+    listed = ", ".join(names)
+    told = "; ".join(dict.fromkeys(ADVICE.get(name, f"leave {name} out") for name in names))
+    raise InteropError(f"{spelled(function)} of a tensor is {instead}, which does not take {listed}: {told}")

@@ -40,7 +40,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **keyw
     if entry is None:
         refuse(ufunc)
     if keywords:
-        refuse_keywords(ufunc, list(keywords), entry.name)
+        refuse_keywords(ufunc, [f"{name}=" for name in keywords], entry.name)
     return entry.function(*inputs)
 
 

@@ -29,7 +29,10 @@ def test_version(forgenb):
     [
         ([], "the following arguments are required: COMMAND"),
         (["trian"], "invalid choice: 'trian'"),
-        (["train", "--step", "4"], "unrecognized arguments: --step 4"),
+        (
+            ["train", "--step", "4"],
+            "forgenb train: unrecognized arguments: --step 4; forgenb train --help lists what there is.",
+        ),
         (["train", "--steps", "many"], "argument --steps: invalid int value: 'many'"),
         (["generate", "--greedy", "--temperature", "1"], "not allowed with argument --greedy"),
     ],

@@ -80,7 +80,7 @@ def test_an_array_is_not_added_to_in_place(tracked):
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda t: np.exp(t, out=np.zeros(2)), "does not take out=: leave it out .*give the result a name"),
+        (lambda t: np.exp(t, out=np.zeros(2)), "does not take out=: give the result a name"),
         (lambda t: np.add(1.0, t, where=[True, False]), "does not take where=.*fnb.ops.where"),
         (lambda t: np.exp(t, dtype="float32"), r"does not take dtype=.*t\.astype"),
         (lambda t: np.add.reduce(t), "np.add.reduce of a tensor has no op in forgenb: use fnb.ops.sum"),
