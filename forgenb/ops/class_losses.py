@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import ArgumentError, ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lane_barrier, lanes, put, real, select
 from ..layout import count
@@ -55,6 +55,8 @@ def class_targets(name: str, x: Tensor, targets, ignored: int | None) -> tuple[T
         If x holds no floats, or the shapes do not fit.
     IndexRangeError
         If a target is neither a class nor `ignored`.
+    ArgumentError
+        If `ignored` is no whole number of int64.
     """
     floats_only(name, x)
     if x.ndim == 0 or x.shape[-1] == 0 or np.shape(targets) != x.shape[:-1]:
@@ -62,6 +64,8 @@ def class_targets(name: str, x: Tensor, targets, ignored: int | None) -> tuple[T
             f"{name} got shape {x.shape} and targets of shape {np.shape(targets)}: targets must have its shape without "
             "the last axis, the classes"
         )
+    if ignored is not None and not (isinstance(ignored, (int, np.integer)) and -(2**63) <= ignored < 2**63):
+        raise ArgumentError(f"{name} got ignore_index={ignored!r}: give a whole number of int64, or None for none")
     classes = x.shape[-1]
     return checked_ids(name, targets, classes, x.backend, "target", ignored), count(x.shape[:-1]), classes
 
@@ -101,6 +105,8 @@ def nll_loss(log_probs, targets, ignore_index: int | None = None) -> Tensor:
     ------
     ShapeError, DTypeError
         If the shapes do not fit, or the dtypes are not floats and integers.
+    ArgumentError
+        If `ignore_index` is no whole number of int64.
     IndexRangeError
         If a target is neither a class nor `ignore_index`; it is checked before a kernel runs.
     """

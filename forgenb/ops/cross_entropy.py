@@ -122,7 +122,7 @@ def cross_entropy(logits, targets, label_smoothing: float = 0.0, ignore_index: i
     ShapeError, DTypeError
         If the shapes do not fit, or the dtypes are not floats and integers.
     ArgumentError
-        If `label_smoothing` is not in [0, 1].
+        If `label_smoothing` is not in [0, 1], or `ignore_index` is no whole number of int64.
     IndexRangeError
         If a target is neither a class nor `ignore_index`; it is checked before a kernel runs.
 

@@ -17,6 +17,9 @@ from ..ops.casts import astype
 from ..routine import late
 from ..tensor import Tensor
 
+LEAST = 2.0**-126
+"""The smallest scale: in float32, its inverse is still finite."""
+
 
 class LossScaler:
     r"""A factor for losses that follows what gradients in float16 can bear.
@@ -87,7 +90,7 @@ class LossScaler:
     def update(self, finite: bool) -> None:
         """Take down how a step went. `Optimizer.step` does it; an update of your own does it once a step."""
         if not finite:
-            self.scale, self.good, self.skipped = self.scale * self.backoff, 0, self.skipped + 1
+            self.scale, self.good, self.skipped = max(self.scale * self.backoff, LEAST), 0, self.skipped + 1
             return
         self.good += 1
         if self.good >= self.every:
@@ -104,8 +107,11 @@ class LossScaler:
         Raises
         ------
         CheckpointError
-            If an entry is missing or unknown.
+            If an entry is missing or unknown, or the scale is none.
         """
         if set(state) != {"scale", "good", "skipped"}:
             raise CheckpointError(f"a LossScaler needs scale, good and skipped, got {', '.join(sorted(state))}")
-        self.scale, self.good, self.skipped = float(state["scale"]), int(state["good"]), int(state["skipped"])
+        scale = float(state["scale"])
+        if not 0 < scale < math.inf:
+            raise CheckpointError(f"the saved scale of a LossScaler is {scale}: it must be finite and above 0")
+        self.scale, self.good, self.skipped = scale, int(state["good"]), int(state["skipped"])

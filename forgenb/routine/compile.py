@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..creation import tensor
-from ..errors import ArgumentError, MemoryModeError
+from ..errors import ArgumentError, MemoryModeError, TapeError
+from ..ops.apply import copied
 from ..tape import is_recording
 from ..tensor import Tensor
-from .late import frozen
-from .recorder import recording
+from .late import Late, exact, frozen
+from .recorder import recording, refuse_nested
 from .routine import Routine
 from .symbol import Symbol
 
@@ -24,8 +25,9 @@ class Compiled:
     """A step that is recorded at its first call for each set of shapes and dtypes, and replayed afterwards.
 
     Call it like the function it wraps; keywords give static symbols. Arrays and tensors are inputs: each call copies
-    their values in. Anything else (numbers, strings, flags) belongs to the recording, and another value records anew.
-    So does a plain value of a global or closed-over name of the step, or a module's mode, that has changed.
+    their values in, so one that is tracked is refused. Anything else (numbers, strings, flags) belongs to the
+    recording, and another value records anew. So does a plain value of a global or closed-over name of the step, or a
+    module's mode, that has changed.
 
     Attributes
     ----------
@@ -45,6 +47,7 @@ class Compiled:
 
     def __call__(self, *arguments, **indices: int):
         """The step's results for these arguments, from a run of its routine."""
+        refuse_nested("step", self.name)
         key = (is_recording(), *map(_signature, arguments))
         try:
             found = self._variants.setdefault(key, [])
@@ -61,9 +64,10 @@ class Compiled:
             self._refuse_endless(found)
             chosen = self.routines[(*key, len(found))] = self._record(arguments)
             found.append(chosen)
-        self.routine, inputs, outputs = chosen
+        routine, inputs, outputs = chosen
+        self.routine = routine
         values = [a for a in arguments if isinstance(a, (Tensor, np.ndarray))]
-        self.routine.run_on(zip(inputs, values, strict=True), indices)
+        routine.run_on(zip(inputs, values, strict=True), indices)
         return outputs
 
     def _refuse_endless(self, found: list[Recording]) -> None:
@@ -82,7 +86,7 @@ class Compiled:
             for what, read in self._outside:
                 frozen(what, read)
             outputs = self.step(*passed)
-            results = [t.detach() for t in _tensors(outputs)]
+            results = [_result(t, inputs) for t in _tensors(outputs)]
         recorder.settle_gradients(self.name)
         changed = recorder.changed()
         if changed is not None:
@@ -91,7 +95,7 @@ class Compiled:
                 "and not in each run: do it outside the step"
             )
         routine = Routine(recorder, results, self.name, self.bindings)
-        return routine, inputs, results[0] if isinstance(outputs, Tensor) else type(outputs)(results)
+        return routine, inputs, _alike(outputs, results)
 
 
 Recording = tuple[Routine, list[Tensor], object]
@@ -135,10 +139,16 @@ def _names(code: CodeType) -> set[str]:
 
 def _signature(argument) -> tuple:
     if isinstance(argument, Tensor):
+        if argument.node is not None and is_recording():
+            raise TapeError(
+                f"a compiled step got a tracked tensor of shape {argument.shape} as an argument, and its gradient "
+                "would be lost, since arguments are copied in: pass argument.detach(), or let the step use it as a "
+                "name from outside"
+            )
         return argument.shape, argument.dtype, argument.backend.name
     if isinstance(argument, np.ndarray):
         return argument.shape, argument.dtype
-    return type(argument), argument
+    return exact(argument)
 
 
 def _tensors(outputs) -> list[Tensor]:
@@ -146,6 +156,20 @@ def _tensors(outputs) -> list[Tensor]:
     if not found or not all(isinstance(t, Tensor) for t in found):
         raise MemoryModeError("a compiled step must return a tensor or a tuple of tensors: its readable results")
     return found
+
+
+def _result(t: Tensor, inputs: list[Tensor]) -> Tensor:
+    """A result that can be read after a run, and passed to the next: a slice at a symbol or an input is copied."""
+    if isinstance(t.offset, Late) or any(t.memory is i.memory for i in inputs):
+        return copied(t)
+    return t.detach()
+
+
+def _alike(outputs, results: list[Tensor]):
+    """The results in the form in which the step returned its own: a tensor, tuple, list or named tuple."""
+    if isinstance(outputs, Tensor):
+        return results[0]
+    return getattr(type(outputs), "_make", type(outputs))(results)
 
 
 def compile(step: Callable, name: str | None = None, bindings: Iterable[Symbol] | None = None) -> Compiled:

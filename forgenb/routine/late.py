@@ -32,7 +32,7 @@ def late(compute: Callable[[], float], now: object = None):
     """
     if seam.RECORDER.get() is None:
         return value_of(compute())
-    return Late(lambda: value_of(compute()), getattr(now, "symbols", ()))
+    return Late(lambda: real(value_of(compute())), getattr(now, "symbols", ()))
 
 
 def frozen(what: str, read: Callable[[], object]):
@@ -50,6 +50,16 @@ def frozen(what: str, read: Callable[[], object]):
     if recorder is not None:
         recorder.frozen.append((what, read, value))
     return value
+
+
+def exact(value):
+    """A plain value as a key that tells apart what ``==`` does not, though an op may: 1, 1.0 and True, 0.0 and -0.0.
+
+    NaN is the same key every time. The numbers in a tuple count, too.
+    """
+    if isinstance(value, tuple):
+        return type(value), *map(exact, value)
+    return type(value), repr(value) if isinstance(value, (float, complex, np.inexact)) else value
 
 
 def on_each_run(act: Callable[[], None]) -> None:
@@ -104,7 +114,7 @@ class Late:
 
     def map(self, function: Callable[[float], float]) -> Late:
         """``function`` of the number, called on the host before each run: a schedule, for example."""
-        return Late(lambda: function(self.compute()), self.symbols)
+        return Late(lambda: real(function(self.compute())), self.symbols)
 
     def as_position(self, shape: tuple[int, ...], axis: int) -> Late:
         """The number as an index along an axis; the offset of a view becomes late, and nothing is copied.
@@ -161,6 +171,22 @@ class Late:
         if isinstance(other, Late) or seam.RECORDER.get() is None:
             return self is other  # planning compares places, whose offsets may be late
         return bool(_compared(self, other))
+
+
+def real(number):
+    """The number itself.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none, such as the None of a schedule that forgot to return.
+    """
+    if not hasattr(number, "__float__"):
+        raise ArgumentError(
+            f"a number that is computed before each run of a routine was {number!r} of type {type(number).__name__}: "
+            "the function that gives it must return a real number"
+        )
+    return number
 
 
 def value_of(number):

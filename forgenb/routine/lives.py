@@ -41,7 +41,7 @@ def lifetimes(statements: Sequence[Statement]) -> Lives:
     Raises
     ------
     MemoryModeError
-        If a value is read before any statement writes it.
+        If a value is read before any statement writes it, unless it holds nothing.
     """
     lives: Lives = {}
     for position, statement in enumerate(statements):
@@ -49,7 +49,7 @@ def lifetimes(statements: Sequence[Statement]) -> Lives:
             known = lives.get(id(memory))
             if known is not None:
                 lives[id(memory)] = (known[0], position, memory)
-            elif plannable(memory):
+            elif plannable(memory) and memory.nbytes:
                 raise MemoryModeError(f"statement {position} ({statement.name}) reads a value that nothing has written")
         for memory in statement.writes:
             known = lives.get(id(memory))

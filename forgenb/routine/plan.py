@@ -49,7 +49,7 @@ def arrange(recorder: Recorder) -> None:
 def place(statements: list[Statement], memories: Iterable[PlannedMemory], backend, name: str) -> tuple[Plan, object]:
     """Give every planned memory of a program its address; returns the plan and the arena.
 
-    Those of `memories` that are kept, and that no statement writes since they hold nothing, get one too.
+    So do those of `memories` that no statement writes since they hold nothing.
     """
     lives = lifetimes(statements)
     places, scratch = _scratch(statements, lives)
@@ -59,12 +59,10 @@ def place(statements: list[Statement], memories: Iterable[PlannedMemory], backen
             places[key] = size
             size += rounded(memory.nbytes)
     arena = backend.allocate(max(size, ALIGN))
-    for key, (_, _, memory) in lives.items():
+    empty = {id(m): (0, 0, m) for m in memories if plannable(m) and m.nbytes == 0 and id(m) not in lives}
+    for key, (_, _, memory) in (lives | empty).items():
         mode, reason = ("stored", NOT_RUN) if memory.keep else ("scratch", SCRATCH)
-        memory.place(arena.address + places[key], arena, mode, reason.format(name=name))
-    for memory in memories:
-        if memory.keep and memory.nbytes == 0 and id(memory) not in lives:
-            memory.place(arena.address, arena, "stored", NOT_RUN.format(name=name))
+        memory.place(arena.address + places.get(key, 0), arena, mode, reason.format(name=name))
     return Plan(scratch, size - scratch), arena
 
 

@@ -27,7 +27,7 @@ from ..ops.plans import CHUNK
 from ..tape import Node
 from ..tensor import Tensor
 from .eager import EagerMemory
-from .late import Late
+from .late import Late, exact
 from .statements import Launch, Place, Product
 from .symbol import Symbol
 
@@ -64,16 +64,22 @@ class Recorder:
         MemoryModeError
             If the step adds to gradients that it never clears, which a run would not do as eager code does.
         """
-        for node, index in self.gradients:
-            grad = node.grads.get(index)
-            if grad is None or not isinstance(grad.memory, PlannedMemory) or node.number >= self.first_node:
-                continue
+        for node in self.drop_gradients():
             if node not in self.cleared:
                 raise MemoryModeError(
                     f"step {name!r} leaves a gradient on {node.name!r} without ever clearing it, so eager code would "
                     "add to it in the next step and a routine would not: call zero_grad() inside the step"
                 )
-            del node.grads[index]
+
+    def drop_gradients(self) -> list[Any]:
+        """Take gradients that nothing has computed off the leaves, and return those that had one."""
+        found = []
+        for node, index in self.gradients:
+            grad = node.grads.get(index)
+            if grad is not None and isinstance(grad.memory, PlannedMemory) and node.number < self.first_node:
+                del node.grads[index]
+                found.append(node)
+        return found
 
     def allocate(self, nbytes: int) -> PlannedMemory:
         """A block that planning will place."""
@@ -183,7 +189,7 @@ class Recorder:
         """What the recording froze and has changed since, if anything."""
         for what, read, value in self.frozen:
             now = read()
-            if now is not value and now != value:
+            if now is not value and exact(now) != exact(value):
                 return f"{what} was {value!r} when it was recorded and is {now!r} now"
         return None
 
@@ -230,7 +236,7 @@ def _place(t: Tensor) -> Place:
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Record instead of compute, inside a ``with`` block.
+    """Record instead of compute, inside a ``with`` block. An error in it leaves no gradient of the recording behind.
 
     Raises
     ------
@@ -244,13 +250,32 @@ def recording() -> Iterator[Recorder]:
     before, started = _global_draws(), time.perf_counter()
     try:
         yield recorder
+    except BaseException:
+        recorder.drop_gradients()
+        raise
     finally:
         seam.RECORDER.reset(token)
         recorder.seconds += time.perf_counter() - started
     if before != _global_draws():
+        recorder.drop_gradients()
         raise MemoryModeError(
             "the step that was recorded drew random numbers on the host (numpy.random or random), and every run would "
             "use the same ones: draw outside and pass them in as an argument, or use dropout, whose seed advances"
+        )
+
+
+def refuse_nested(kind: str, name: str) -> None:
+    """Refuse to run a routine while a step is recorded, since what it computes would be frozen.
+
+    Raises
+    ------
+    MemoryModeError
+        If one is being recorded.
+    """
+    if seam.RECORDER.get() is not None:
+        raise MemoryModeError(
+            f"{kind} {name!r} was run while a step was being recorded: it would run now, once, and not in each run of "
+            "that step. Call its function uncompiled there, or run one routine after the other"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -20,7 +21,7 @@ from .link import link
 from .plan import Plan, arrange, place, unshared
 from .profile import Profile
 from .program import Program
-from .recorder import Recorder
+from .recorder import Recorder, refuse_nested
 from .symbol import CELLS, Bindings, Symbol
 from .work import flop, moved
 
@@ -65,6 +66,8 @@ class Routine:
     ):
         self.name, self.runs = name, 0
         self._recorder, self._outputs = recorder, tuple(outputs)
+        if recorder.backend is None:  # all that it computes may hold nothing
+            recorder.backend = next((t.backend for t in self._outputs if isinstance(t.memory, PlannedMemory)), None)
         if recorder.backend is None:
             raise ArgumentError(f"routine {name!r} has no statements: the step computes nothing")
         recorder.finish()
@@ -87,7 +90,7 @@ class Routine:
             if memory.origin is recorder:  # it cannot be captured from any more, and would keep the arena alive
                 memory.origin = None
         self._runner = self._linked(recorder)
-        self._lock = threading.Lock()
+        self._lock, self._process = threading.Lock(), os.getpid()
         self._fresh = [m for m in recorder.memories if m.mode == "stored"]
         own = set(map(id, recorder.memories))
         written = {id(m): m for s in recorder.statements for m in s.writes if id(m) not in own}
@@ -126,8 +129,8 @@ class Routine:
         IndexRangeError
             If a symbol, or an id of an input, is out of its range. Nothing has run then.
         MemoryModeError
-            If another thread is running this routine, a value that another routine produces is not there yet, or
-            something that the recording froze has changed.
+            If another thread is running this routine, a step is being recorded, a value that another routine produces
+            is not there yet, or something that the recording froze has changed.
         """
         self.run_on((), indices)
 
@@ -141,9 +144,9 @@ class Routine:
         indices : mapping
             See `run`.
         """
+        refuse_nested("routine", self.name)
         cells = self.bindings.snapshot(indices) if indices or self._symbolic else None
-        if not self._lock.acquire(blocking=False):
-            raise MemoryModeError(f"routine {self.name!r} is running in another thread: one run at a time")
+        self._enter()
         token = CELLS.set(cells) if cells is not None else None
         try:
             for target, value in values:
@@ -164,6 +167,15 @@ class Routine:
             if token is not None:
                 CELLS.reset(token)
             self._lock.release()
+
+    def _enter(self) -> None:
+        """Take the lock. One that a thread of the parent held when this process was forked is nobody's any more."""
+        if not self._lock.acquire(blocking=False):
+            if self._process == os.getpid():
+                raise MemoryModeError(f"routine {self.name!r} is running in another thread: one run at a time")
+            self._lock = threading.Lock()
+            self._lock.acquire()
+        self._process = os.getpid()
 
     @property
     def frozen(self) -> bool:
@@ -266,6 +278,12 @@ class Routine:
         eager = self._recorder.eager.peak + outside if self._recorder.eager.peak else None
         return {**found, "peak": sum(found.values()), "eager": eager, "unshared": self._unshared}
 
+    def __reduce__(self):
+        raise TypeError(
+            f"routine {self.name!r} cannot be copied or pickled: it holds the addresses of its tensors; compile its "
+            "step again where another is needed"
+        )
+
     def __str__(self) -> str:
         return str(self.program)
 
@@ -291,6 +309,8 @@ def _from_others(recorder: Recorder, name: str) -> list[PlannedMemory]:
     for statement in recorder.statements:
         for memory in statement.reads:
             if not isinstance(memory, PlannedMemory) or id(memory) in written or memory.mode == "constant":
+                continue
+            if memory.nbytes == 0:  # no statement writes what holds nothing
                 continue
             if memory.mode == "undecided":
                 raise MemoryModeError(

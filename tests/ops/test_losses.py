@@ -37,6 +37,13 @@ def test_ignored_rows_count_for_nothing(loss):
 
 
 @pytest.mark.parametrize("loss", [ops.cross_entropy, ops.nll_loss])
+@pytest.mark.parametrize("wrong", [1.5, 2**63, "0"])
+def test_an_ignored_target_is_a_whole_number(loss, wrong):
+    with pytest.raises(ArgumentError, match=f"got ignore_index={wrong!r}: give a whole number"):
+        loss(draw(2, 3), np.array([0, 1]), ignore_index=wrong)
+
+
+@pytest.mark.parametrize("loss", [ops.cross_entropy, ops.nll_loss])
 def test_ignored_targets_are_checked_before_each_run(loss):
     compiled = fnb.compile(lambda x, targets: loss(x, targets, ignore_index=-1))
     x = draw(3, 4)

@@ -171,3 +171,19 @@ def test_the_recipe_of_the_page_runs():
     names = {"fnb": fnb, "data": data, "model": nn.Linear(3, 2, dtype="float16")}
     exec(recipe, names)
     assert (names["scaler"].good, names["optimizer"].steps) == (3, 3)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
+def test_a_saved_scale_that_is_none_is_refused(scale):
+    scaler = LossScaler()
+    with pytest.raises(CheckpointError, match="must be finite and above 0"):
+        scaler.load_state_dict({"scale": np.array(scale), "good": np.array(0), "skipped": np.array(0)})
+    assert scaler.scale == 2.0**15
+
+
+def test_the_scale_never_shrinks_to_zero():
+    scaler = LossScaler(2.0**-120)
+    for _ in range(2000):
+        scaler.update(False)
+    assert np.isfinite(np.float32(scaler.unit()))
+    assert np.float32(scaler.scale) > 0

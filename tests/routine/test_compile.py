@@ -1,6 +1,9 @@
 """A compiled step: the same bits as the step itself, new inputs each call, and what cannot be recorded raises."""
 
+import copy
+import pickle
 import threading
+from collections import namedtuple
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ import pytest
 import forgenb as fnb
 from forgenb import models, nn, ops, optim
 from forgenb.errors import IndexRangeError, MemoryModeError
-from forgenb.routine import compile
+from forgenb.routine import Compiled, compile
 
 CONFIG = models.GPTConfig(vocab=17, context=8, layers=2, heads=2, width=16, dropout=0.2)
 OPTIMIZERS = {
@@ -289,3 +292,91 @@ def test_results_that_hold_nothing_can_be_read():
     run = compile(step)
     for _ in range(2):
         assert [t.tolist() for t in run(np.ones(2, "float32"), np.ones((0, 3), "float32"))] == [[2, 2], [], 0]
+
+
+def test_results_that_are_arguments_may_be_the_next_arguments():
+    run = compile(lambda x, y: (y, x, x + y))
+    found = run(fnb.tensor([1.0]), fnb.tensor([2.0]))
+    for expected in ([1.0], [2.0]), ([2.0], [1.0]):
+        found = run(*found[:2])
+        assert [t.tolist() for t in found] == [*expected, [3.0]]
+
+
+def test_a_slice_at_a_symbol_is_a_result_like_any_other():
+    data, s = fnb.tensor([[1.0, 2.0], [3.0, 4.0]]), fnb.symbol("s", range=2)
+    run = compile(lambda: data[s])
+    assert [run(s=n).tolist() for n in (0, 1)] == data.tolist()
+
+
+def test_results_come_in_the_form_in_which_the_step_returns_them():
+    pair = namedtuple("pair", "double more")
+    found = compile(lambda x: pair(x * 2.0, x + 1.0))(np.ones(2, "float32"))
+    assert (found.double.tolist(), found.more.tolist()) == ([2, 2], [2, 2])
+    assert isinstance(compile(lambda x: [x * 2.0])(np.ones(2, "float32")), list)
+
+
+def test_an_error_in_a_step_leaves_no_gradient_behind():
+    w = fnb.Parameter(fnb.tensor([1.0, 2.0], name="w"))
+
+    def broken(x, clears):
+        if clears:
+            w.grad = None
+        (w * x).sum().backward()
+        return x if not clears else None
+
+    for clears in (True, False):
+        with pytest.raises(MemoryModeError, match="must return a tensor|without ever clearing"):
+            compile(broken)(np.ones(2, "float32"), clears)
+        assert w.grad is None
+    with pytest.raises(MemoryModeError, match="value of a tensor was asked for"), fnb.capture():
+        _read_after_backward(w)
+    assert w.grad is None
+
+
+def _read_after_backward(w):
+    loss = (w * w).sum()
+    loss.backward()
+    return loss.item()
+
+
+def test_a_call_runs_its_own_routine_whatever_another_thread_calls():
+    class Contended(Compiled):
+        """Another thread calls it again and again, with another shape."""
+
+        routine = property(lambda self: next(iter(self.routines.values()), [None])[0], lambda self, _: None)
+
+    run = Contended(lambda x: x + 1.0, "step")
+    for size in (2, 3):
+        assert run(np.ones(size, "float32")).tolist() == [2.0] * size
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickle.dumps])
+def test_a_routine_cannot_be_copied_or_pickled(copied):
+    run = compile(lambda x: x + 1.0, "step")
+    run(np.ones(2, "float32"))
+    with pytest.raises(TypeError, match="routine 'step' cannot be copied or pickled"):
+        copied(run.routine)
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_an_empty_batch_trains_as_eager_code_does(rows):
+    """No statement computes what holds nothing, but others read it: sums over no rows, products with no terms."""
+    found = []
+    for wrap in (lambda step: step, compile):
+        w, b = fnb.Parameter(fnb.tensor(np.ones((3, 2), "float32"))), fnb.Parameter(fnb.tensor([1.0, 2.0]))
+        optimizer = optim.SGD([w, b], lr=0.1)
+
+        def step(x, optimizer=optimizer, w=w, b=b):
+            optimizer.zero_grad()
+            loss = (ops.tanh(x @ w) + b).sum()
+            loss.backward()
+            optimizer.step()
+            return loss, w.grad, b.grad, x * 2.0
+
+        results = wrap(step)(fnb.tensor(np.ones((rows, 3), "float32")))
+        found.append([t.tolist() for t in (*results, w, b)])
+    assert found[0] == found[1]
+
+
+def test_a_step_whose_results_hold_nothing_may_have_no_statements():
+    assert compile(lambda x: ops.cumsum(x, axis=0))(np.ones((0, 3), "float32")).shape == (0, 3)

@@ -7,7 +7,7 @@ import pytest
 
 import forgenb as fnb
 from forgenb import models, nn, ops, train
-from forgenb.errors import ArgumentError, IndexRangeError, MemoryModeError
+from forgenb.errors import ArgumentError, IndexRangeError, MemoryModeError, TapeError
 
 X = np.ones((2, 3), "float32")
 SCALE = 2.0
@@ -171,3 +171,44 @@ def test_what_changes_in_every_call_is_refused_in_the_end():
     step = 16
     with pytest.raises(MemoryModeError, match="'schedule' was recorded 16 times.*closed-over step was 15 .* a symbol"):
         run(X)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(0.0, -0.0), (0.0j, -0.0j), ((1,), (1.0,)), ((0, (1,)), (0, (True,)))], ids=repr
+)
+def test_plain_values_that_are_equal_but_not_the_same_record_anew(one, other):
+    kept = one
+    run = fnb.compile(lambda x, value: x + 1.0)
+    held = fnb.compile(lambda x: (x + 1.0) if kept is None else (x + 2.0))
+    for kept in (one, other, one):
+        run(X, kept)
+        held(X)
+    assert len(run.routines) == len(held.routines) == 2
+
+
+def test_nan_is_the_same_plain_value_every_time():
+    kept = float("nan")
+    run, held = fnb.compile(lambda x, value: x + 1.0), fnb.compile(lambda x: x + (0.0 if kept is None else 1.0))
+    for kept in (float("nan"), float("nan")):
+        run(X, kept)
+        held(X)
+    assert len(run.routines) == len(held.routines) == 1
+
+
+def test_a_tracked_argument_is_refused():
+    run, x = fnb.compile(lambda x: x + 1.0), fnb.tensor(X, requires_grad=True)
+    with pytest.raises(TapeError, match=r"tracked tensor of shape \(2, 3\) as an argument.*pass argument.detach\(\)"):
+        run(x)
+    assert run(x.detach()).tolist() == (X + 1).tolist()
+    with fnb.no_grad():
+        assert run(x).tolist() == (X + 1).tolist()
+
+
+def test_a_routine_does_not_run_while_a_step_is_recorded():
+    inner = fnb.compile(lambda x: x + 1.0, "inner")
+    inner(X)
+    with pytest.raises(MemoryModeError, match="'inner' was run while a step was being recorded"):
+        fnb.compile(inner)(X)
+    with fnb.capture(), pytest.raises(MemoryModeError, match="'inner' was run while a step was being recorded"):
+        inner.routine.run()
+    assert inner.routine.runs == 1

@@ -241,3 +241,26 @@ def test_threads_run_routines_with_their_own_indices():
     for thread in threads:
         thread.join()
     assert found == {0: [], 1: [], 2: [], 3: []}
+
+
+def test_a_function_of_a_symbol_must_return_a_number():
+    s, given = fnb.symbol("s"), [2.0]
+    run = fnb.compile(lambda x: x * s.map(lambda _: given[0]))
+    assert run(np.ones(1, "float32")).tolist() == [2]
+    for wrong in (None, "3"):
+        given[0] = wrong
+        with pytest.raises(ArgumentError, match=f"before each run of a routine was {wrong!r} of type"):
+            run(np.ones(1, "float32"))
+    given[0] = np.array(4.0)
+    assert run(np.ones(1, "float32")).tolist() == [4]
+
+
+def test_a_rate_that_is_computed_before_each_run_must_be_a_number():
+    w = fnb.Parameter(fnb.tensor([1.0]))
+    with fnb.capture():
+        loss = (w * w).sum()
+    update = fnb.train.grad_update(loss)
+    routine = fnb.train.to_routine(fnb.train.sequence([update, fnb.train.sgd_update(loss, lambda: None)]))
+    with pytest.raises(ArgumentError, match="before each run of a routine was None of type NoneType"):
+        routine.run()
+    assert w.tolist() == [1.0]
