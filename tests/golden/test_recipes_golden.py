@@ -54,9 +54,8 @@ class Golden:
         self.found = found
 
     def check(self, losses, reached, margin=0.0):
-        """Sums of float32 are taken in another order there, and Adam's first steps keep only the gradients' signs, so
-        that tiny ones may turn: hence 1e-4."""
-        np.testing.assert_allclose(losses[:FIRST], self.first, rtol=1e-4)
+        """Float32 is summed in another order there: the first losses differ by 1e-7 and later ones by more."""
+        np.testing.assert_allclose(losses[:FIRST], self.first, rtol=1e-5)
         assert self.reached.min() - margin <= reached <= self.reached.max() + margin
 
 
