@@ -105,12 +105,12 @@ def check_planes(name: str, x: Tensor) -> None:
 
 def first_inside(start, step):
     """The first i of ``start + i step`` that is at least 0."""
-    return max(0, (step - 1 - start) // step)
+    return max(0, -start if step == 1 else (step - 1 - start) // step)
 
 
 def end_inside(start, step, size, n):
     """The first i from which ``start + i step`` is at least `size`, at most n."""
-    return max(0, min(n, (size - 1 - start) // step + 1))
+    return max(0, min(n, size - start if step == 1 else (size - 1 - start) // step + 1))
 
 
 @row_kernel(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.torch_names import theirs
 
 import forgenb as fnb
 from forgenb import nn
@@ -22,28 +23,12 @@ MAKE = {
     "attention": lambda: nn.MultiHeadAttention(8, 2, causal=True, dtype="float64"),
     "batch_norm": lambda: nn.BatchNorm(3, dtype="float64"),
 }
-PARTS = {"weight_input": "weight_ih", "weight_hidden": "weight_hh", "bias_input": "bias_ih", "bias_hidden": "bias_hh"}
 
 
 @pytest.fixture(scope="module")
 def golden():
     with np.load(Path(__file__).with_name("modules.npz")) as file:
         return dict(file)
-
-
-def theirs(arrays, name):
-    """PyTorch's array for one of our parameters; our matrices are [in, out]."""
-    pieces = name.split(".")
-    if pieces[0] == "cells":
-        found = arrays[f"{PARTS[pieces[2]]}_l{pieces[1]}"]
-    elif pieces[0] == "out":
-        found = arrays[f"inner.out_proj.{pieces[1]}"]
-    elif pieces[0] in ("query", "key", "value"):
-        whole = arrays[f"inner.in_proj_{pieces[1]}"]
-        found = np.split(whole, 3)[("query", "key", "value").index(pieces[0])]
-    else:
-        return arrays[name]
-    return found.T if found.ndim == 2 else found
 
 
 def under(arrays, prefix):
