@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from ..kernel import Kernel
+from ..kernel import Kernel, check_scalars
 
 ADDRESS = struct.Struct("=q")
 
@@ -51,8 +51,20 @@ class Ready:
         self.block, self.head, self.tail = header + whole, header + whole[:begin], whole[end:]
 
     def with_scalars(self, scalars: tuple) -> bytes:
-        """The block for `call`, whose addresses are still 0."""
-        return self.head + self.scalars.pack(*scalars) + self.tail if scalars else self.block
+        """The block for `call`, whose addresses are still 0.
+
+        Raises
+        ------
+        ArgumentError
+            If a scalar does not fit into its slot.
+        """
+        if not scalars:
+            return self.block
+        try:
+            return self.head + self.scalars.pack(*scalars) + self.tail
+        except (struct.error, OverflowError):
+            check_scalars(self.kernel, scalars)
+            raise
 
     def _launch(self, block: bytes, *addresses: int) -> None:
         """The way that every backend has."""

@@ -10,7 +10,7 @@ row      one size per symbol, scalars, then one address per operand
 Scalars of kind ``real`` are float64 in the block, every other slot is int64. Strides count elements.
 `limit` bounds a panel of a map: a whole row where every operand is used in place, else `PANEL` elements.
 
-This module imports the standard library and the declarations only.
+This module imports the standard library, errors and the declarations only.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..errors import ArgumentError
 from .declare import Kernel
 
 PANEL = 512
@@ -39,6 +40,23 @@ def row_block(kernel: Kernel) -> struct.Struct:
 
 def _scalars(kernel: Kernel) -> str:
     return "".join("d" if s.kind == "real" else "q" for s in kernel.scalars)
+
+
+def check_scalars(kernel: Kernel, scalars: Sequence) -> None:
+    """Refuse settings of an op that do not fit into the argument block.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the op's kernel, the scalar and its value.
+    """
+    for scalar, form, value in zip(kernel.scalars, _scalars(kernel), scalars, strict=True):
+        try:
+            struct.pack(form, value)
+        except (struct.error, OverflowError):
+            wanted = "number that float64 holds" if form == "d" else "whole number of int64"
+            name = kernel.name.removesuffix("_kernel")
+            raise ArgumentError(f"{name} got {scalar.name}={value!r}: it must be a {wanted}") from None
 
 
 class MapArguments(NamedTuple):

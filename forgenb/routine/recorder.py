@@ -18,7 +18,7 @@ from ..backend import seam
 from ..backend.planned import UNPLANNED, PlannedMemory
 from ..dtypes import INT64
 from ..errors import BackendError, MemoryModeError
-from ..kernel import Kernel, MapArguments
+from ..kernel import Kernel, MapArguments, check_scalars
 from ..layout import layout_of
 from ..ops.apply import run_map
 from ..ops.copying import copy_kernel, fill_kernel
@@ -122,17 +122,18 @@ class Recorder:
         places = tuple(zip(map(_place, operands), strides, strict=True))
         values = MapArguments(scalars, limit, dims, places).values()
         extent = int(np.prod(dims)) if shape else 1
-        self._launch(kernel, real, storage, extent if 0 not in shape else 0, CHUNK, values, operands)
+        self._launch(kernel, real, storage, extent if 0 not in shape else 0, CHUNK, scalars, values, operands)
 
     def rows(self, kernel: Kernel, real, sizes, scalars, chunk, operands) -> None:
         """Take down `run_rows`."""
         values = [*sizes, *scalars, *map(_place, operands)]
-        self._launch(kernel, real, (), sizes[0], chunk, values, operands)
+        self._launch(kernel, real, (), sizes[0], chunk, scalars, values, operands)
 
-    def _launch(self, kernel, real, storage, extent, chunk, values, operands) -> None:
+    def _launch(self, kernel, real, storage, extent, chunk, scalars, values, operands) -> None:
         self._on(operands[0].backend)
         if extent == 0:
             return
+        check_scalars(kernel, [0 if isinstance(value, Late) else value for value in scalars])
         pairs = list(zip(kernel.operands, operands, strict=True))
         reads = tuple(t.memory for o, t in pairs if o.reads and kernel is not fill_kernel)
         writes = tuple(t.memory for o, t in pairs if o.writes)

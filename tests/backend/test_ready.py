@@ -1,5 +1,7 @@
 """Prepared launches: they do what a first launch does, count as launches, and leave a plug-in its own `launch`."""
 
+import re
+
 import numpy as np
 import pytest
 from forgenb_cpu import call
@@ -8,8 +10,10 @@ from forgenb_cpu.plugin import CpuBackend
 import forgenb as fnb
 from forgenb import ops
 from forgenb.backend import seam
+from forgenb.errors import ArgumentError
 from forgenb.ops.apply import run_map
 from forgenb.ops.arithmetic import add_kernel, scale_kernel
+from forgenb.routine import compile
 from forgenb.tensor import from_array
 
 
@@ -100,3 +104,19 @@ def test_more_layouts_than_are_kept(monkeypatch):
 def test_calls_do_not_depend_on_the_number_of_operands(nogil):
     assert call.short_call(2, nogil) is call.short_call(2, nogil)
     assert call.short_call(2, nogil) is not call.short_call(3, nogil)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: ops.softmax(x, causal=True, off=1.5), "softmax got off=1.5: it must be a whole number of int64"),
+        (lambda x: ops.softmax(x, causal=True, off=2**70), f"softmax got off={2**70}: it must be a whole number"),
+        (lambda x: ops.rmsnorm(x, x[0], eps="a"), "rmsnorm got eps='a': it must be a number that float64 holds"),
+    ],
+)
+def test_a_setting_that_no_block_holds_is_refused_by_name(each_backend, call, message):
+    x = fnb.tensor(np.ones((2, 4), "float32"))
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        call(x)
+    with pytest.raises(ArgumentError, match=re.escape(message)):
+        compile(call)(x)

@@ -33,11 +33,8 @@ SEEDS = range(7)
 class LeNet(nn.Module):
     def __init__(self):
         super().__init__()
-        (first, second), units = recipes.CHANNELS, recipes.UNITS
-        self.conv1 = nn.Conv2d(1, first, recipes.WINDOW, padding=recipes.WINDOW // 2)
-        self.conv2 = nn.Conv2d(first, second, recipes.WINDOW, padding=recipes.WINDOW // 2)
-        self.full1, self.full2 = nn.Linear(recipes.PIXELS, units[0]), nn.Linear(*units)
-        self.out = nn.Linear(units[1], recipes.DIGITS)
+        for name, layer in recipes.lenet_layers(nn).items():
+            setattr(self, name, layer)
 
     def forward(self, x):
         for conv in (self.conv1, self.conv2):

@@ -71,6 +71,18 @@ LENET = Recipe(
 """LeNet-5 for 8x8 images: its windows, with a margin that keeps the size, and its units, with relu in between; after
 either convolution the largest of 2x2."""
 
+
+def lenet_layers(nn):
+    """Its layers by name; `nn` is PyTorch's or forgenb's, whose arguments are the same."""
+    return {
+        "conv1": nn.Conv2d(1, CHANNELS[0], WINDOW, padding=WINDOW // 2),
+        "conv2": nn.Conv2d(*CHANNELS, WINDOW, padding=WINDOW // 2),
+        "full1": nn.Linear(PIXELS, UNITS[0]),
+        "full2": nn.Linear(*UNITS),
+        "out": nn.Linear(UNITS[1], DIGITS),
+    }
+
+
 ALPHABET = data.CharTokenizer("\n" + "".join(map(chr, range(32, 127))))
 CONTEXT, WIDTH, LAYERS = 32, 96, 2
 
