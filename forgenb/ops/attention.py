@@ -1,7 +1,8 @@
 """Causal self-attention on a packed projection: two products and a softmax on views, nothing is copied or split.
 
-Scores and weights live a few heads at a time, in scratch: nothing of size t x t is kept for backward, which computes
-the weights again. Products run over blocks of queries and stop at the last key that a block sees.
+Scores and weights live a few heads at a time, in scratch, and where one head's are too many, a panel of its queries at
+a time: memory grows with t and not with its square. Nothing of them is kept for backward, which computes the weights
+again. Products run over blocks of queries and stop at the last key that a block sees.
 
 Imports what every family of ops does (see `forgenb.ops`).
 """
@@ -23,14 +24,15 @@ from .plans import floats_only
 from .softmax import STRETCH, softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
 from .table import op
 
-SCRATCH = 2**19
-"""Attention weights that are held at a time, or one head's: a constant, which fits the cache of a core."""
+SCRATCH = 2**20
+"""Attention weights that are held at a time, or those of one block: a constant, of the size of a core's cache. Half of
+it makes twice as many products, which cost an eager step a quarter of its time."""
 
 MOST_SAMPLES = 4
 """How often that for one head, since a thread works on some of the samples at a time."""
 
 QUERIES = STRETCH
-"""Queries of a block, whose last row softmax does not fill up."""
+"""Queries of a block, whose last row softmax does not fill up; a panel is made of whole blocks."""
 
 
 def heads_of(packed: Tensor, heads: int, third: int, thirds: int = 3) -> Tensor:
@@ -57,9 +59,16 @@ def groups(b: int, heads: int, time: int, p: float) -> Iterator[tuple[tuple[slic
             yield place, (sample * heads + head) * time * time
 
 
-def blocks(time: int) -> list[slice]:
-    """Queries (or keys) of one sequence, a block at a time."""
-    return [slice(start, min(start + QUERIES, time)) for start in range(0, time, QUERIES)]
+def blocks(time: int, size: int = QUERIES) -> list[slice]:
+    """Queries (or keys) of one sequence, a block of `size` at a time."""
+    return [slice(start, min(start + size, time)) for start in range(0, time, size)]
+
+
+def panels(time: int) -> list[slice]:
+    """Queries whose weights are held together: all of a sequence, or as many blocks as fit."""
+    if time * time <= SCRATCH:
+        return blocks(time, max(time, 1))
+    return blocks(time, QUERIES * max(1, SCRATCH // (QUERIES * time)))
 
 
 def whole(t: Tensor) -> list[slice]:
@@ -73,23 +82,30 @@ def cut(t: Tensor, *slices: slice) -> Tensor:
     return t.view(shape, t.strides, sum(s.start * step for s, step in zip(slices, t.strides, strict=False)))
 
 
-def seen_products(queries: Tensor, keys: Tensor, alpha: float) -> Tensor:
-    """Products of each query with the keys up to the end of its block; what is beyond holds anything."""
-    (*batch, time, _), both = queries.shape, whole(queries)
-    out = empty((*batch, time, time), queries.dtype, queries.backend)
-    for block in blocks(time):
-        seen = slice(0, block.stop)
+def seen_products(queries: Tensor, keys: Tensor, alpha: float, start: int) -> Tensor:
+    """Products of each query with the keys up to the end of its block; what is beyond holds anything.
+
+    `queries` are a panel, from the query of number `start` on.
+    """
+    (*batch, rows, _), both = queries.shape, whole(queries)
+    out = empty((*batch, rows, keys.shape[2]), queries.dtype, queries.backend)
+    for block in blocks(rows):
+        seen = slice(0, start + block.stop)
         place = cut(out, *both, block, seen)
         product(cut(queries, *both, block), cut(keys, *both, seen), None, False, True, alpha, place)
     return out
 
 
-def attention_weights(q: Tensor, k: Tensor) -> Tensor:
-    """The causal softmax of scaled scores."""
-    scores, time = seen_products(q, k, float(q.shape[-1] ** -0.5)), q.shape[2]
+def attention_weights(q: Tensor, k: Tensor, start: int) -> Tensor:
+    """The causal softmax of scaled scores of a panel of queries."""
+    scores = seen_products(q, k, float(q.shape[-1] ** -0.5), start)
     weights = empty(scores.shape, q.dtype, q.backend)
-    run_rows(softmax_kernel, (weights.size // time, time), (scores, weights), (time, 0, STRETCH))
+    run_rows(softmax_kernel, _rows(scores), (scores, weights), (q.shape[2], start, STRETCH))
     return weights
+
+
+def _rows(weights: Tensor) -> tuple[int, int]:
+    return weights.size // weights.shape[-1], weights.shape[-1]
 
 
 def _samples(rng: np.random.Generator):
@@ -154,19 +170,26 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
         raise ArgumentError(f"attention got p={p}: the probability of dropping must be in [0, 1)")
     packed = widened(qkv.detach())
     out = empty((*qkv.shape[:2], qkv.shape[2] // 3), packed.dtype, packed.backend)
-    for place, first in groups(qkv.shape[0], heads, qkv.shape[1], p):
-        q, k, v = (cut(heads_of(packed, heads, third), *place) for third in range(3))
-        weights = dropout(attention_weights(q, k), p, seed, offset + first)
+    time = qkv.shape[1]
+    for place, first in groups(qkv.shape[0], heads, time, p):
+        parts = [cut(heads_of(packed, heads, third), *place) for third in range(3)]
         y = cut(heads_of(out, heads, 0, 1), *place)
-        both = whole(q)
-        for block in blocks(qkv.shape[1]):
-            seen = slice(0, block.stop)
-            product(cut(weights, *both, block, seen), cut(v, *both, seen), out=cut(y, *both, block))
+        for panel in panels(time):
+            _attend(parts, y, panel, partial(dropout, p=p, seed=seed, offset=offset + first + panel.start * time))
 
     def backward(dout):
         return (attention_grad(qkv, dout, heads, p, seed, offset),)
 
     return record(narrowed(out, qkv.dtype), (qkv,), backward)
+
+
+def _attend(parts: list[Tensor], y: Tensor, panel: slice, drop: Callable) -> None:
+    """The outputs `y` of a panel of queries of some heads."""
+    (q, k, v), both, start = parts, whole(y), panel.start
+    weights = drop(attention_weights(cut(q, *both, panel), k, start))
+    for block in blocks(panel.stop - start):
+        seen, queries = slice(0, start + block.stop), slice(start + block.start, start + block.stop)
+        product(cut(weights, *both, block, seen), cut(v, *both, seen), out=cut(y, *both, queries))
 
 
 def _grad_samples(rng: np.random.Generator):
@@ -206,27 +229,33 @@ def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset:
     if dout.dtype is not packed.dtype:
         raise DTypeError(f"attention_grad got dtypes {dtype.name} and {dout.dtype.name}: convert one with astype")
     dqkv = empty(qkv.shape, packed.dtype, packed.backend)
-    for place, first in groups(qkv.shape[0], heads, qkv.shape[1], p):
+    time = qkv.shape[1]
+    for place, first in groups(qkv.shape[0], heads, time, p):
         parts = [cut(heads_of(packed, heads, third), *place) for third in range(3)]
         gradients = [cut(heads_of(dqkv, heads, third), *place) for third in range(3)]
         dy = cut(heads_of(dout, heads, 0, 1), *place)
-        drop = partial(dropout, p=p, seed=seed, offset=offset + first)
-        _group_grad(parts, dy, gradients, drop if p else None)
+        for panel in panels(time):
+            drop = partial(dropout, p=p, seed=seed, offset=offset + first + panel.start * time)
+            _panel_grad(parts, dy, gradients, panel, drop if p else None)
     return narrowed(dqkv, dtype)
 
 
-def _group_grad(parts: list[Tensor], dy: Tensor, gradients: list[Tensor], drop: Callable | None) -> None:
-    """dq, dk and dv of some heads; a block of keys is seen by the queries from its first on."""
-    (q, k, v), (dq, dk, dv) = parts, gradients
-    time, scale, both = q.shape[2], float(q.shape[-1] ** -0.5), whole(q)
-    weights = attention_weights(q, k)
-    dweights = drop(product(dy, v, None, False, True)) if drop else seen_products(dy, v, 1.0)
+def _panel_grad(parts: list[Tensor], dy: Tensor, gradients: list[Tensor], panel: slice, drop: Callable | None) -> None:
+    """The gradient dq of a panel of queries of some heads, and what these add to dk and dv."""
+    (q, k, v), (dq, dk, dv), both = parts, gradients, whole(dy)
+    q, dy, dq = (cut(t, *both, panel) for t in (q, dy, dq))
+    start, rows, scale = panel.start, q.shape[2], float(q.shape[-1] ** -0.5)
+    weights = attention_weights(q, k, start)
+    dweights = drop(product(dy, v, None, False, True)) if drop else seen_products(dy, v, 1.0, start)
     dscores = empty(weights.shape, q.dtype, q.backend)
-    run_rows(softmax_grad_kernel, (weights.size // time, time), (weights, dweights, dscores), (time, 0, STRETCH))
+    run_rows(softmax_grad_kernel, _rows(weights), (weights, dweights, dscores), (rows, start, STRETCH))
     weights = drop(weights) if drop else weights
-    for block in blocks(time):
-        seen, later = slice(0, block.stop), slice(block.start, time)
+    for block in blocks(rows):
+        seen = slice(0, start + block.stop)
         product(cut(dscores, *both, block, seen), cut(k, *both, seen), None, False, False, scale, cut(dq, *both, block))
-        for factor, rows, alpha, out in ((dscores, q, scale, dk), (weights, dy, 1.0, dv)):
-            column, rows = cut(factor, *both, later, block), cut(rows, *both, later)
-            product(column, rows, None, True, False, alpha, cut(out, *both, block))
+    for keys in blocks(panel.stop):
+        later = slice(max(keys.start - start, 0), rows)
+        beta = 1.0 if keys.start < start else 0.0
+        for factor, queries, alpha, out in ((dscores, q, scale, dk), (weights, dy, 1.0, dv)):
+            column, queries = cut(factor, *both, later, keys), cut(queries, *both, later)
+            product(column, queries, None, True, False, alpha, cut(out, *both, keys), beta)

@@ -20,7 +20,7 @@ from .reduction import sum_, sum_middle
 from .table import op
 from .windows import Window, both, check_planes, fold, scattered_reference, unfold, windows_reference
 
-SCRATCH = 1 << 21
+SCRATCH = 1 << 22
 """Elements of the columns of a group of samples, or of its part of a weight's gradient, if one sample has no more."""
 
 CASES: tuple[tuple[tuple, tuple, dict], ...] = (
@@ -158,8 +158,12 @@ def _forward(x: Tensor, weight: Tensor, bias: Tensor | None, window: Window, gro
 
 
 def _groups(n: int, elements: int):
-    """(first, how many) of samples that are done together, each of which takes `elements` of scratch."""
-    together_ = max(1, SCRATCH // max(1, elements))
+    """(first, how many) of samples that are done together, each of which takes `elements` of scratch.
+
+    Groups are of one size, but for the last, so that no thread waits for a rest.
+    """
+    fits = max(1, SCRATCH // max(1, elements))
+    together_ = -(-n // -(-n // fits)) if n else 1
     return [(first, min(together_, n - first)) for first in range(0, n, together_)]
 
 

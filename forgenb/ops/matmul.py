@@ -187,9 +187,12 @@ def _batch(t: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, int, int]:
 
 
 def product(
-    a: Tensor, b: Tensor, bias=None, trans_a=False, trans_b=False, alpha=1.0, out: Tensor | None = None
+    a: Tensor, b: Tensor, bias=None, trans_a=False, trans_b=False, alpha=1.0, out: Tensor | None = None, beta=0.0
 ) -> Tensor:
-    """``alpha op(a) op(b) + bias`` off the tape, into `out` where given (its last axis must be contiguous)."""
+    """``alpha op(a) op(b) + bias`` off the tape, into `out` where given (its last axis must be contiguous).
+
+    With `beta`, ``beta out`` is added instead of a bias.
+    """
     dtype = result_dtype(a.dtype, b.dtype)
     real = np.dtype("float32") if dtype is FLOAT16 else dtype
     m, k = a.shape[:-3:-1] if trans_a else a.shape[-2:]
@@ -209,7 +212,7 @@ def product(
     if out is None:
         out = empty((*batch, m, n), real, a.backend)
     if out.size:
-        _launch(out, a, b, bias, trans_a, trans_b, alpha, (m, n, k), batch)
+        _launch(out, a, b, bias, (trans_a, trans_b), (alpha, beta), (m, n, k), batch)
     return copied(out, dtype) if dtype is FLOAT16 else out
 
 
@@ -220,8 +223,8 @@ def _batch_shape(a: Tensor, b: Tensor) -> tuple[int, ...]:
         raise ShapeError(f"matmul got shapes {a.shape} and {b.shape}: the batch axes do not broadcast") from None
 
 
-def _launch(out: Tensor, a: Tensor, b: Tensor, bias, trans_a, trans_b, alpha, shape: tuple, batch: tuple) -> None:
-    real = out.dtype
+def _launch(out: Tensor, a: Tensor, b: Tensor, bias, flags: tuple, scales: tuple, shape: tuple, batch: tuple) -> None:
+    real, (trans_a, trans_b) = out.dtype, flags
     a, b = (t if t.dtype is real else copied(t.detach(), real) for t in (a, b))
     if bias is not None:
         bias = bias if bias.dtype is real and bias.contiguous else copied(bias.detach(), real)
@@ -235,7 +238,7 @@ def _launch(out: Tensor, a: Tensor, b: Tensor, bias, trans_a, trans_b, alpha, sh
     sizes = (count(batch[:-1]), batch[-1]) if batch else (1, 1)
     recorder = seam.RECORDER.get()
     if recorder is not None:
-        recorder.product(NAMES[real], shape, (trans_a, trans_b), (alpha, 0.0), (a, b, out, bias), steps, sizes)
+        recorder.product(NAMES[real], shape, (trans_a, trans_b), scales, (a, b, out, bias), steps, sizes)
         return
     places = a.address, b.address, out.address, bias.address if bias is not None else 0
-    seam.gemm(out.backend, NAMES[real], shape, (trans_a, trans_b), (alpha, 0.0), places, steps, sizes)
+    seam.gemm(out.backend, NAMES[real], shape, (trans_a, trans_b), scales, places, steps, sizes)

@@ -146,7 +146,8 @@ class Recorder:
         a, b, out, bias = operands
         self._on(out.backend)
         places = (_place(a), _place(b), _place(out), _place(bias) if bias is not None else 0)
-        reads = tuple(t.memory for t in (a, b, bias) if t is not None)
+        added = bias if scales[1] == 0.0 else out
+        reads = tuple(t.memory for t in (a, b, added) if t is not None)
         shapes = tuple(t.shape for t in (a, b, out))
         scope = "/".join(SCOPE.get())
         self._append(Product(real, shape, flags, scales, places, steps, batch, shapes, scope, reads, (out.memory,)))

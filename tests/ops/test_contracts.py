@@ -73,20 +73,46 @@ def test_attention_agrees_with_its_parts(time):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("p", [0.0, 0.3])
-@pytest.mark.parametrize("held", [1, 70**2, 2 * 70**2, 7 * 70**2])
-def test_attention_is_the_same_however_many_heads_are_held_at_a_time(held, p, monkeypatch):
-    def step():
-        x = fnb.tensor(draw(3, 70, 3 * 12), requires_grad=True)
-        out = ops.attention(x, 3, p, seed=5, offset=11)
-        out.backward(draw(3, 70, 12, seed=1))
-        return out.numpy(), x.grad.numpy()
+def attention_step(time: int, p: float, compiled: bool = False):
+    def step(x, dout):
+        return fnb.value_and_grad(lambda x: (ops.attention(x, 3, p, seed=5, offset=11) * dout).sum())(x)
 
-    at_once = step()
+    step = fnb.compile(step) if compiled else step
+    return [t.numpy() for t in step(draw(3, time, 3 * 12), draw(3, time, 12, seed=1))]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3])
+@pytest.mark.parametrize("held", [70**2, 2 * 70**2, 7 * 70**2])
+def test_attention_is_the_same_however_many_heads_are_held_at_a_time(held, p, monkeypatch):
+    at_once = attention_step(70, p)
     monkeypatch.setattr(import_module("forgenb.ops.attention"), "SCRATCH", held)
     monkeypatch.setattr("forgenb_cpu.memory.Poison.on", True)
-    for one, other in zip(at_once, step(), strict=True):
+    for one, other in zip(at_once, attention_step(70, p), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3])
+@pytest.mark.parametrize("held", [1, 128 * 200])
+def test_attention_in_panels_of_queries_is_the_same(held, p, monkeypatch):
+    """Sums over queries are added panel by panel, so dk and dv may round in another way; all else keeps its bits."""
+    (value, grad), dq = attention_step(200, p), np.s_[..., :12]
+    monkeypatch.setattr(import_module("forgenb.ops.attention"), "SCRATCH", held)
+    monkeypatch.setattr("forgenb_cpu.memory.Poison.on", True)
+    found, cut = attention_step(200, p)
+    np.testing.assert_array_equal(found, value)
+    np.testing.assert_array_equal(cut[dq], grad[dq])
+    np.testing.assert_allclose(cut, grad, rtol=1e-11, atol=1e-13)
+    np.testing.assert_array_equal(attention_step(200, p, compiled=True)[1], cut)
+
+
+def test_memory_of_attention_grows_with_time_and_not_with_its_square():
+    """Beside its scratch it needs what it returns: out and the packed gradient, of 4 c floats a token."""
+    scratch, width = 4 * 4 * import_module("forgenb.ops.attention").SCRATCH, 16
+    for time in (256, 1024, 4096):
+        x, dout = (fnb.tensor(draw(1, time, n * width).astype("float32"), requires_grad=n == 3) for n in (3, 1))
+        with fnb.peak_memory() as peak:
+            ops.attention(x, 1).backward(dout)
+        assert peak.nbytes <= scratch + 4 * 6 * time * width
 
 
 def test_attention_keeps_nothing_of_time_by_time():
