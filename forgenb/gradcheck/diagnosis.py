@@ -9,7 +9,7 @@ Imports the evidence and the mistakes; nothing here computes a difference.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import MisfitError
 from .evidence import MOST, Evidence, fits
@@ -24,18 +24,26 @@ MISTAKES: tuple[Mistake, ...] = (
     arguments.SWAPPED,
     scale.SIGN,
     arguments.WRONG,
+    arguments.EXCHANGED,
     scale.MEAN,
     scale.SUM,
     scale.FACTOR,
+    scale.MEAN_OF_CONTRIBUTIONS,
     terms.OWN_ONLY,
     terms.TWICE,
+    terms.WITHOUT_SIGNS,
     *places.MISTAKES,
+    terms.ONE_SIGN,
+    *points.OTHER_VALUES,
     values.TOTAL,
     *points.MISTAKES,
     *values.SIMPLE,
-    masks.OF_FUNCTIONS,
+    *masks.OF_FUNCTIONS,
     *terms.INSIDE,
+    values.WRONG,
+    *terms.PRODUCTS,
     *values.OTHERS,
+    *terms.LAST,
 )
 BROADCAST = Mistake("broadcast", "The usual mistake: the gradient is not summed over the broadcast axes {axes}.")
 """Seen by its shape, before any number is compared."""
@@ -56,12 +64,20 @@ def diagnose(subject: Subject, outputs: Arrays, cotangents: Arrays, number: int,
     shapes = ", ".join(str(y.shape) for y in outputs)
     if not fits(subject, outputs):
         return Diagnosis(None, f"To have usual mistakes tried, check inputs of {MOST} entries at most.", shapes)
-    evidence = Evidence(subject, cotangents, number, tolerance)
+    named = explained(Evidence(subject, cotangents, number, tolerance))
+    if named is None:
+        return Diagnosis(None, NONE, shapes)
+    mistake, words = named
+    return Diagnosis(mistake.name, f"The usual mistake: {mistake.sentence.format(**words)}", shapes)
+
+
+def explained(evidence: Evidence) -> tuple[Mistake, dict[str, Any]] | None:
+    """The first mistake that agrees, and the words that complete its sentence."""
     for mistake in MISTAKES:
-        found = mistake.test(evidence)
-        if found is not None:
-            return Diagnosis(mistake.name, f"The usual mistake: {mistake.sentence.format(**found)}", shapes)
-    return Diagnosis(None, NONE, shapes)
+        words = mistake.test(evidence)
+        if words is not None:
+            return mistake, words
+    return None
 
 
 def misfit(error: MisfitError) -> tuple[str | None, str]:

@@ -8,6 +8,8 @@ Imports NumPy and the subject; no mistake is named here.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .slopes import LARGE, STEP
@@ -16,6 +18,14 @@ from .subject import Arrays, Subject
 MOST = 200
 """Entries of all inputs together, and of the outputs, above which no Jacobian is made."""
 CLOSE = 1e-6
+
+
+class Slopes(NamedTuple):
+    """What the derivatives are and what the rule has in their place, entry by entry of a shape."""
+
+    true: np.ndarray
+    rule: np.ndarray
+    shape: tuple[int, ...]
 
 
 class Evidence:
@@ -135,11 +145,24 @@ class Evidence:
         square = self.y.shape == self.x.shape and self.x.size > 0
         return square and self.near(np.diag(np.diag(self.true)), self.true)
 
-    def ratio_rows(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Both slopes in one row each, where one number an entry says all: elementwise, or of a single output."""
+    def slopes(self) -> Slopes | None:
+        """Both slopes in one row each, where one number an entry says all there is.
+
+        So it is where each entry of the input has an output entry of its own, where there is one output entry, and
+        where each output entry depends on one of the input, as on a scale that is broadcast.
+        """
         if self.elementwise and self.near(np.diag(np.diag(self.rule)), self.rule):
-            return np.diag(self.true).copy(), np.diag(self.rule).copy()
-        return (self.true[0], self.rule[0]) if self.w.size == 1 else None
+            return Slopes(np.diag(self.true).copy(), np.diag(self.rule).copy(), self.x.shape)
+        if self.w.size == 1:
+            return Slopes(self.true[0], self.rule[0], self.x.shape)
+        if not self.x.size or self.elementwise:
+            return None
+        at = (np.arange(self.w.size), np.maximum(np.abs(self.true), np.abs(self.rule)).argmax(1))
+        alone = np.zeros_like(self.true)
+        alone[at] = 1
+        if not (self.near(self.true * alone, self.true) and self.near(self.rule * alone, self.rule)):
+            return None
+        return Slopes(self.true[at], self.rule[at], self.y.shape)
 
 
 def fits(subject: Subject, outputs: Arrays) -> bool:

@@ -10,13 +10,15 @@ from support.wrong_rules import CASES, MISFITS, draw, numpy_op, v
 import forgenb as fnb
 from forgenb import ops
 from forgenb.errors import GradcheckError, TapeError
-from forgenb.gradcheck.diagnosis import MISTAKES, NONE
+from forgenb.gradcheck.diagnosis import MISTAKES, NONE, explained
+from forgenb.gradcheck.evidence import Evidence
+from forgenb.gradcheck.subject import Subject
 
 NAMES = {
     "zero", "sign", "ignores-incoming", "changed-incoming", "merged-incoming", "mask-inverted", "mask-missing",
     "operands-swapped", "wrong-argument", "mean-for-sum", "sum-for-mean", "factor", "overwritten", "off-by-one",
     "transpose", "reversed", "output-for-input", "input-for-output", "wrong-operand", "negated-input", "stale", "chain",
-    "output-left-out", "factor-of-values", "value-for-derivative", "wrong-function", "term-dropped",
+    "output-left-out", "wrong-index", "factor-of-values", "value-for-derivative", "wrong-function", "term-dropped",
 }  # fmt: skip
 numbered = pytest.mark.parametrize("case", CASES, ids=[f"{n}-{case.mistake}" for n, case in enumerate(CASES)])
 
@@ -59,6 +61,22 @@ def test_a_mistake_is_not_named_where_one_entry_disagrees(case):
 def test_every_mistake_has_a_case():
     assert {m.name for m in MISTAKES} == NAMES
     assert {case.mistake for case in CASES} | {"stale", "output-left-out"} == NAMES
+
+
+def test_every_hypothesis_is_the_first_to_agree_in_some_case():
+    first = []
+    for case in CASES:
+        subject = Subject(numpy_op(case.forward, case.wrong), case.inputs, 0)
+        outputs, pull = subject.pullback()
+        cotangents = [draw(*y.shape, seed=11) for y in outputs]
+        wanted = Subject(numpy_op(case.forward, case.right), case.inputs, 0).pullback()[1](cotangents)
+        found = [np.zeros_like(right) if g is None else g for g, right in zip(pull(cotangents), wanted, strict=True)]
+        number = next(n for n, (g, right) in enumerate(zip(found, wanted, strict=True)) if not np.allclose(g, right))
+        named = explained(Evidence(subject, cotangents, subject.floats[number], 1e-6))
+        assert named is not None
+        first.append(named[0])
+    left = {(m.name, m.sentence) for m in MISTAKES if not any(m is found for found in first)}
+    assert {name for name, _ in left} == {"stale", "output-left-out"}
 
 
 @pytest.mark.parametrize("case", MISFITS, ids=[case.mistake for case in MISFITS])

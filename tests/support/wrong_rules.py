@@ -113,6 +113,52 @@ smooth = softmax, softmax_rule(np.sum)
 norm = normalised, normalised_rule(1, 1)
 squares = (lambda p, t: np.square(p - t).mean()), lambda d, p, t: (d * (p - t) * 2 / p.size, d * (t - p) * 2 / p.size)
 gram = (lambda x: x @ x.T), lambda d, x: (d + d.T) @ x
+cubes = (lambda x: x**3 + x * x), lambda d, x: d * (3 * x * x + 2 * x)
+angle = np.arctan2, lambda d, y, x: (d * x / (x * x + y * y), -d * y / (x * x + y * y))
+slope = np.array(0.2)
+clipped = (
+    lambda x: np.where(abs(x) < 0.8, x * x / 2, 0.8 * (abs(x) - 0.4)),
+    lambda d, x: d * np.where(abs(x) < 0.8, x, 0.8 * np.sign(x)),
+)
+
+
+def changes(d, x):
+    return np.append(0, d) - np.append(d, 0)
+
+
+def weighted(x, w):
+    return (x * w).sum() / w.sum()
+
+
+def lengths(x, y):
+    return np.linalg.norm(x) * np.linalg.norm(y)
+
+
+def cosine(x, y):
+    return x @ y / lengths(x, y)
+
+
+def cosine_rule(d, x, y):
+    return tuple(d * (b / lengths(x, y) - cosine(x, y) * a / (a @ a)) for a, b in ((x, y), (y, x)))
+
+
+def averaged(d, x):
+    return added(d, x) / np.array([1, 1, 2])[:, None]
+
+
+def ordered(d, x):
+    found = np.zeros_like(x)
+    found[np.argsort(x)] = d
+    return found
+
+
+def leaky(x, a):
+    return np.where(x > 0, x, a * x)
+
+
+def leaky_rule(d, x, a):
+    return d * np.where(x > 0, 1, a), (d * x * (x < 0)).sum()
+
 
 CASES = [
     Case("zero", *square, lambda d, x: 0 * d, (v,), "returns zero for input 0"),
@@ -223,6 +269,41 @@ CASES = [
     Case("sign", *wave, lambda d, x: d * (np.sin(x) - x * np.cos(x)), (v,), "the sign of one term"),
     Case("sign", *smooth, lambda d, x: softmax(x) * (d + (d * softmax(x)).sum(-1, keepdims=True)), (u,), "one term"),
     Case("sum-for-mean", *squares, lambda d, p, t: (2 * d * (p - t), 2 * d * (t - p)), (v, z)),
+    Case("sign", np.diff, changes, lambda d, x: np.append(d, 0) + np.append(0, d), (v,), "terms of either sign"),
+    Case("term-dropped", np.diff, changes, lambda d, x: np.append(0, d), (v,), "the negative one"),
+    Case("term-dropped", *norm, lambda d, x: d / x.std(-1, keepdims=True), (u,), "all that come through"),
+    Case(
+        "term-dropped",
+        weighted,
+        lambda d, x, w: (d * w / w.sum(), d * (x - weighted(x, w)) / w.sum()),
+        lambda d, x, w: (d * w / w.sum(), d * x / w.sum()),
+        (v, z),
+        "in every entry, as through a total",
+    ),
+    Case("term-dropped", cosine, cosine_rule, lambda d, x, y: (d * y / lengths(x, y), cosine_rule(d, x, y)[1]), (v, z)),
+    Case("term-dropped", *cubes, lambda d, x: 3 * d * x * x, (v,), "2 times input 0"),
+    Case("operands-swapped", *angle, lambda d, y, x: (d * y / (x * x + y * y), -d * x / (x * x + y * y)), (v, z)),
+    Case("mean-for-sum", lambda x: x[ROWS], added, averaged, (u,), "averaged, not summed"),
+    Case("wrong-index", np.sort, ordered, lambda d, x: d, (z,), "output entry (0,) goes to entry (0,), not to"),
+    Case("mask-missing", leaky, leaky_rule, lambda d, x, a: (leaky_rule(d, x, a)[0], (d * x).sum()), (u, slope)),
+    Case("factor", *clipped, lambda d, x: d * np.where(abs(x) < 0.8, x, np.sign(x)), (u,), "in one branch"),
+    Case("wrong-function", np.log1p, lambda d, x: d / (1 + x), lambda d, x: d / x, (v,), "1 / input 0"),
+    Case(
+        "factor-of-values",
+        lambda x: np.tanh(0.7713 * x * x),
+        lambda d, x: 1.5426 * d * x * (1 - np.tanh(0.7713 * x * x) ** 2),
+        lambda d, x: d * (1 - np.tanh(0.7713 * x * x) ** 2),
+        (v,),
+        "a factor 1.5426 times input 0 is missing",
+    ),
+    Case(
+        "factor-of-values",
+        lambda x: np.tanh(np.sin(x) - x * np.cos(x)),
+        lambda d, x: d * (1 - np.tanh(np.sin(x) - x * np.cos(x)) ** 2) * x * np.sin(x),
+        lambda d, x: d * (1 - np.tanh(np.sin(x) - x * np.cos(x)) ** 2),
+        (v,),
+        "a factor input 0 sin(input 0) is missing",
+    ),
 ]
 
 MISFITS = [

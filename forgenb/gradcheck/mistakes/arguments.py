@@ -47,7 +47,19 @@ def _wrong(e: Evidence) -> Found:
     return None
 
 
+def _exchanged(e: Evidence) -> Found:
+    """The right derivative, with the values of two inputs exchanged."""
+    for number in e.others:
+        values = list(e.subject.values)
+        if values[number].shape == e.x.shape:
+            values[number], values[e.number] = values[e.number], values[number]
+            if e.agrees(e.jacobian_or_nan(values)):
+                return {"label": e.label, "other": e.subject.labels[number]}
+    return None
+
+
 SWAPPED = Mistake(
     "operands-swapped", "the operands are swapped: {label} and {other} have each other's place.", _swapped
 )
+EXCHANGED = Mistake("operands-swapped", "the operands {label} and {other} are swapped in the rule.", _exchanged)
 WRONG = Mistake("wrong-argument", "{label} got the derivative by {other}.", _wrong)

@@ -59,6 +59,9 @@ FUNCTIONS: dict[str, Callable] = {
     "{}**4": lambda v: v**4,
 }
 
+MANY = 4
+"""Different entries with which any number in front of a function is no chance."""
+
 Candidate = tuple[str, np.ndarray]
 
 
@@ -68,10 +71,13 @@ class Family(NamedTuple):
     labels: Callable[[int], str]
     rows: np.ndarray
 
-    def named(self, target: np.ndarray, close: float, used: np.ndarray | None = None, most: int = LARGE) -> str | None:
+    def named(
+        self, target: np.ndarray, close: float, used: np.ndarray | None = None, most: int = LARGE, free: int = 0
+    ) -> str | None:
         """How a row is written as a known number times a candidate: of those that agree, the first.
 
-        `used` says which places count, and `most` how large the parts of a known fraction may be.
+        `used` says which places count, and `most` how large the parts of a known fraction may be. If the row has as
+        many different entries as `free` says, which is not 0, it may be any number.
         """
         rows = self.rows if used is None else self.rows[:, used]
         if not target.any() or not np.isfinite(target).all():
@@ -82,6 +88,8 @@ class Family(NamedTuple):
             off = np.abs(c[:, None] * rows - target).max(1)
         for index in np.flatnonzero(off <= close * np.abs(target[place])):
             front = written(float(c[index]), close, most)
+            if front is None and free and len(np.unique(np.round(target, 9))) >= free:
+                front = f"{c[index]:.6g}"
             if front is not None:
                 label = self.labels(int(index))
                 return label if front == "1" else front if label == "1" else f"{front} times {label}"
@@ -98,6 +106,15 @@ def singles(e: Evidence, shape: tuple[int, ...]) -> Family:
             found += [*_along_axes(e), *_products(e)]
     found = [(label, row) for label, row in found if np.isfinite(row).all()]
     return Family([label for label, _ in found].__getitem__, np.array([row for _, row in found]))
+
+
+def reciprocals(e: Evidence, shape: tuple[int, ...]) -> Family:
+    """Those, and 1 divided by each."""
+    one = singles(e, shape)
+    count = len(one.rows)
+    with np.errstate(all="ignore"):
+        rows = np.concatenate([one.rows, 1 / one.rows])
+    return Family(lambda n: one.labels(n) if n < count else f"1 / {one.labels(n - count)}", rows)
 
 
 def totals(e: Evidence) -> Family:

@@ -37,6 +37,7 @@ CONSTANTS = {
     "log(2)": np.log(2.0),
     "log(10)": np.log(10.0),
     "e": np.e,
+    "(pi / 180)": np.pi / 180,
 }
 SMALL, LARGE = 12, 720
 """A fraction of known numbers has one part up to the first, and the other up to the second."""

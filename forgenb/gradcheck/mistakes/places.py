@@ -86,6 +86,24 @@ def _reversed(e: Evidence) -> Found:
     return None
 
 
+def _wrong_index(e: Evidence) -> Found:
+    """Each output entry's gradient goes to one entry, with the right number, and some to another entry than it must."""
+    goes, must = np.abs(e.rule) > e.close, np.abs(e.true) > e.close
+    if e.w.size < 2 or not ((goes.sum(1) == 1).all() and (must.sum(1) == 1).all()):
+        return None
+    places = goes.argmax(1), must.argmax(1)
+    rows = np.arange(e.w.size)
+    moved = np.flatnonzero(places[0] != places[1])
+    if not moved.size or not e.near(e.true[rows, places[1]], e.rule[rows, places[0]]):
+        return None
+    entry, here, there = moved[0], places[0][moved[0]], places[1][moved[0]]
+    named = [
+        tuple(int(i) for i in np.unravel_index(n, shape))
+        for n, shape in ((entry, e.y.shape), (here, e.x.shape), (there, e.x.shape))
+    ]
+    return {"what": f"the gradient of output entry {named[0]} goes to entry {named[1]}, not to {named[2]}"}
+
+
 def _operand_reversed(e: Evidence) -> Found:
     for number in e.others:
         value = e.subject.values[number]
@@ -152,5 +170,6 @@ MISTAKES = (
     Mistake("off-by-one", OFF, _shifted),
     Mistake("reversed", "an index runs the wrong way: {what}.", _reversed),
     Mistake("transpose", TURNED, _operand_transposed),
+    Mistake("wrong-index", "an index is wrong: {what}.", _wrong_index),
     Mistake("reversed", "an index runs the wrong way: {what}.", _operand_reversed),
 )

@@ -54,10 +54,10 @@ OF_OUTPUT: tuple[Callable, ...] = (
 
 
 def _input_for_output(e: Evidence) -> Found:
-    rows = e.ratio_rows()
-    if rows is None or e.w.size == 1 or e.x.size < 3:
+    rows = e.slopes()
+    if rows is None or not e.elementwise or e.x.size < 3:
         return None
-    true, rule = rows
+    true, rule, _ = rows
     with np.errstate(all="ignore"):
         for slope in OF_OUTPUT:
             right, wrong = slope(e.y.ravel()), slope(e.x.ravel())
@@ -71,10 +71,12 @@ def _negated(e: Evidence) -> Found:
     return {"label": e.label} if e.agrees(e.at(e.number, -e.x)) else None
 
 
-MISTAKES = (
+OTHER_VALUES = (
     Mistake("stale", "the rule uses values of {when} call: they must be saved for each call by itself.", _stale),
+    Mistake("wrong-operand", "the rule uses {other} where it needs {label}.", _other_input),
+)
+MISTAKES = (
     Mistake("output-for-input", "the rule uses the output where it needs {label}.", _output_for_input),
     Mistake("input-for-output", "the rule uses {label} where it needs the output.", _input_for_output),
-    Mistake("wrong-operand", "the rule uses {other} where it needs {label}.", _other_input),
     Mistake("negated-input", "the rule uses the negative of {label}.", _negated),
 )

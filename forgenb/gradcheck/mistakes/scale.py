@@ -45,6 +45,12 @@ def _mean(e: Evidence) -> Found:
     return {"n": found[0]} if found else None
 
 
+def _mean_of_contributions(e: Evidence) -> Found:
+    """Each entry has the mean of its contributions, which need not be equally many."""
+    counts = (np.abs(e.true) > e.close).sum(0)
+    return {"n": "how many they are"} if (counts > 1).any() and e.agrees(e.true / np.maximum(counts, 1)) else None
+
+
 def _sum(e: Evidence) -> Found:
     c = _ratio(e)
     found = [n for n in _counts(e) if c is not None and abs(c / n - 1) <= e.close]
@@ -78,5 +84,10 @@ def _single_value(e: Evidence, c: float) -> str | None:
 ZERO = Mistake("zero", "the rule returns {what} for {label}.", _zero)
 SIGN = Mistake("sign", "the sign is wrong; every number is the right one's negative.", _sign)
 MEAN = Mistake("mean-for-sum", "the rule takes a mean where it must sum; every number is divided by {n}.", _mean)
+MEAN_OF_CONTRIBUTIONS = Mistake(
+    "mean-for-sum",
+    "contributions to one entry are averaged, not summed; each is divided by {n}.",
+    _mean_of_contributions,
+)
 SUM = Mistake("sum-for-mean", "the rule sums where it must take a mean; a division by {n} is missing.", _sum)
 FACTOR = Mistake("factor", "every number is {what} times the right one; {hint}.", _factor)

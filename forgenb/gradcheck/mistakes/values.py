@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..evidence import Evidence
-from .library import pairs, singles
+from .library import MANY, pairs, reciprocals, singles
 from .mistake import Found, Mistake, constant_ratio
 
 ENOUGH = 2
@@ -45,10 +45,10 @@ def _is_another_input(e: Evidence) -> bool:
 
 def _value(e: Evidence) -> Found:
     """The function's value in the place of its derivative."""
-    rows = e.ratio_rows()
-    if rows is None or e.w.size == 1 or e.x.size < ENOUGH:
+    rows = e.slopes()
+    if rows is None or e.w.size < ENOUGH or rows.shape != e.y.shape:
         return None
-    return {} if e.near(e.y.ravel(), rows[1]) else None
+    return {} if e.near(e.y.ravel(), rows.rule) else None
 
 
 def _ratios(e: Evidence):
@@ -63,14 +63,14 @@ def _ratios(e: Evidence):
             yield shape, row.ravel()
 
 
-def _factor_among(e: Evidence, family: Callable) -> Found:
+def _factor_among(e: Evidence, family: Callable, free: int = 0) -> Found:
     for shape, ratio in _ratios(e):
         used = ratio != 0
         if _different(ratio[used]) < ENOUGH:
             continue
         tried = family(e, shape)
         for sense, kept in (("missing", 1 / ratio[used]), ("too much", ratio[used])):
-            what = tried.named(kept, e.close, used)
+            what = tried.named(kept, e.close, used, free=free)
             if what is not None:
                 return {"what": what, "sense": sense}
     return None
@@ -100,12 +100,27 @@ def _same_along_an_axis(e: Evidence, rows: np.ndarray) -> bool:
     return False
 
 
-def _wrong_function(e: Evidence) -> Found:
-    rows = e.ratio_rows()
-    if rows is None or _different(rows[1]) < ENOUGH:
+def _function_among(e: Evidence, family: Callable) -> Found:
+    rows = e.slopes()
+    if rows is None or _different(rows.rule) < ENOUGH:
         return None
-    what = pairs(e, e.x.shape).named(rows[1], e.close)
+    what = family(e, rows.shape).named(rows.rule, e.close)
     return None if what is None else {"what": what}
+
+
+def _another_simple_function(e: Evidence) -> Found:
+    """A plain function of a value, where the derivative is a plain one too, so that it is no term of it."""
+    rows = e.slopes()
+    plain = rows is not None and reciprocals(e, rows.shape).named(rows.true, e.close) is not None
+    return _function_among(e, reciprocals) if plain else None
+
+
+def _wrong_function(e: Evidence) -> Found:
+    return _function_among(e, pairs)
+
+
+def _any_factor(e: Evidence) -> Found:
+    return _factor_among(e, singles, MANY)
 
 
 UNSURE = "missing or too much"
@@ -116,9 +131,10 @@ SIMPLE = (
     Mistake("value-for-derivative", "the rule multiplies by the function's value, not by its derivative.", _value),
 )
 TOTAL = Mistake("factor-of-values", FACTOR, _total)
+OTHER = "the rule multiplies by {what}, which is not the function's derivative."
+WRONG = Mistake("wrong-function", OTHER, _another_simple_function)
 OTHERS = (
-    Mistake(
-        "wrong-function", "the rule multiplies by {what}, which is not the function's derivative.", _wrong_function
-    ),
     Mistake("factor-of-values", FACTOR, _factor_of_two_values),
+    Mistake("factor-of-values", FACTOR, _any_factor),
+    Mistake("wrong-function", OTHER, _wrong_function),
 )
