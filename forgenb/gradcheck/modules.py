@@ -12,12 +12,19 @@ from ..creation import tensor
 from ..tensor import Tensor
 
 
-def as_function(module, inputs: int) -> tuple[Callable, list[tuple[str, Tensor]]]:
+def module_of(f: Callable):
+    """The module that a function is, or whose method it is; None for any other."""
+    owner = getattr(f, "__self__", f)
+    return owner if hasattr(owner, "named_parameters") else None
+
+
+def as_function(f: Callable, inputs: int) -> tuple[Callable, list[tuple[str, Tensor]]]:
     """The function, which takes that many inputs and then parameters, and the parameters that it takes, by name.
 
     During a call the tensors that the call got stand in the parameters' places. In those of frozen parameters and of
     buffers stand copies in float64, so that one call does not change what the next one finds.
     """
+    module = module_of(f)
     taken = [(name, t) for name, t in module.named_parameters() if t.requires_grad]
     frozen = [t for _, t in module.named_parameters() if not t.requires_grad]
     kept = frozen + [t for _, t in module.named_buffers()]
@@ -26,7 +33,7 @@ def as_function(module, inputs: int) -> tuple[Callable, list[tuple[str, Tensor]]
         stand_in = {id(t): value for (_, t), value in zip(taken, given[inputs:], strict=True)}
         stand_in |= {id(t): tensor(t, _wide(t), backend=t.backend.name) for t in kept}
         with _replaced(module, stand_in):
-            return module(*given[:inputs])
+            return f(*given[:inputs])
 
     return function, taken
 

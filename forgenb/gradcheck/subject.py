@@ -19,7 +19,7 @@ from ..functional import grad
 from ..random import generator
 from ..tape import no_grad
 from ..tensor import Tensor
-from .modules import as_function
+from .modules import as_function, module_of
 
 NEARBY = 1e-3
 """How far from the point, relative to each value, the function is called in between, to catch values kept too long."""
@@ -42,7 +42,7 @@ class Subject:
         self.backends = [t.backend.name for t in given]
         self.recorded: Any = type(f) if hasattr(f, "step") and hasattr(f, "routines") else None
         self.step: Callable = f.step if self.recorded else f
-        if hasattr(self.step, "named_parameters"):
+        if module_of(self.step) is not None:
             self._with_parameters(seed)
         self.run: Callable = self.recorded(self.step, f.name) if self.recorded else self.step
         self.floats = [n for n, value in enumerate(self.values) if value.dtype.kind == "f"]

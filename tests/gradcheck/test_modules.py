@@ -74,6 +74,19 @@ def test_a_parameter_that_stands_twice_is_one():
     assert fnb.gradcheck(tied, x)
 
 
+def test_a_method_of_a_module_is_checked_with_its_parameters():
+    class Model(Module):
+        def __init__(self, wrong=1.0):
+            self.inner = Scaled(lambda d, x, g: (d * g, wrong * (d * x).sum(0)))
+
+        def loss(self, x):
+            return self.inner(x).sum()
+
+    assert fnb.gradcheck(Model().loss, x)
+    with pytest.raises(GradcheckError, match="of parameter 'inner.scale' backward gives"):
+        fnb.gradcheck(Model(2.0).loss, x)
+
+
 def test_the_module_is_put_back_after_an_error():
     module = Scaled(lambda d, x, g: (d * g, (d * x).sum(0)))
     before = module.state_dict()
