@@ -13,9 +13,11 @@ __all__ = [
     "CheckpointError",
     "DTypeError",
     "ForgeError",
+    "GradcheckError",
     "IndexRangeError",
     "InteropError",
     "MemoryModeError",
+    "MisfitError",
     "NotFiniteError",
     "OpUnsupported",
     "ShapeError",
@@ -41,6 +43,49 @@ class DTypeError(ForgeError, TypeError):
 
 class TapeError(ForgeError, RuntimeError):
     """A backward pass that the recorded graph cannot give."""
+
+
+class MisfitError(TapeError):
+    """A rule that gave a gradient of another shape, dtype or backend than its input.
+
+    Attributes
+    ----------
+    found, wanted : tuple of int
+        The shapes of the gradient and of the input.
+    """
+
+    def __init__(self, message: str, found: tuple = (), wanted: tuple = ()):
+        super().__init__(message)
+        self.found, self.wanted = found, wanted
+
+
+class GradcheckError(TapeError):
+    """A gradient that differences of the function contradict.
+
+    Attributes
+    ----------
+    mistake : str or None
+        The name of the usual mistake that makes the numbers agree, from `forgenb.gradcheck.diagnosis.MISTAKES`.
+    label : str
+        The input, or the parameter of a module.
+    entry : tuple of int
+        Its entry that differs most.
+    analytic, numeric : float
+        What backward and what differences give there.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        mistake: str | None = None,
+        label: str = "",
+        entry: tuple = (),
+        analytic: float = float("nan"),
+        numeric: float = float("nan"),
+    ):
+        super().__init__(message)
+        self.mistake, self.label, self.entry = mistake, label, entry
+        self.analytic, self.numeric = analytic, numeric
 
 
 class MemoryModeError(ForgeError, RuntimeError):

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from .backend import seam
-from .errors import TapeError
+from .errors import MisfitError, TapeError
 from .layout import Layout
 from .tape import _LISTENERS, Node, recording
 from .tensor import Tensor, full_like
@@ -96,10 +96,12 @@ def _refuse_misfit(node: Node, results: tuple) -> None:
             continue
         found, wanted = grad.layout, parent[0].layouts[parent[1]]
         if not _fits(found, wanted):
-            raise TapeError(
+            raise MisfitError(
                 f"the backward of {node.name} gave input {number} a gradient of shape {found.shape} and dtype "
                 f"{found.dtype.name} on {found.backend.name!r}; the input has shape {wanted.shape} and dtype "
-                f"{wanted.dtype.name} on {wanted.backend.name!r}"
+                f"{wanted.dtype.name} on {wanted.backend.name!r}",
+                found=found.shape,
+                wanted=wanted.shape,
             )
 
 

@@ -1,0 +1,1 @@
+"""The usual mistakes, a file for each family; `forgenb.gradcheck.diagnosis.MISTAKES` puts them in order."""

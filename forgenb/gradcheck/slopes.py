@@ -1,0 +1,104 @@
+r"""Differences: the slope of the contracted outputs along a direction, with how far it can be trusted.
+
+With :math:`s(t) = \sum_k \langle w_k, y_k(x + t v) \rangle` the central difference
+:math:`D(h) = (s(h) - s(-h)) / 2h` is extrapolated from two steps, :math:`(4 D(h/2) - D(h)) / 3`, whose error falls
+with :math:`h^4`. The slopes to the right and to the left, extrapolated as well, show a kink.
+
+A tensor holds no complex numbers, so a function of tensors has no complex step; `reference.py` has it for a function
+of arrays. Imports NumPy and the subject; it compares nothing with a gradient.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .subject import Arrays, Subject
+
+STEP = 2e-3
+LARGE = 2e-6
+NOISE = 4 * np.finfo(np.float64).eps
+"""Rounding of an output, relative to it: elementary functions are right to a few ulp."""
+SHRINK = tuple(8.0**-n for n in range(1, 9))
+GROW = (8.0, 64.0, 512.0, 4096.0)
+
+
+class Slope(NamedTuple):
+    """One slope from both sides, and bounds of what its steps cut off and what rounding adds."""
+
+    central: float
+    right: float
+    left: float
+    cut: float
+    noise: float
+
+    @property
+    def gap(self) -> float:
+        """How far the one-sided slopes are apart; not a number where one of them is not."""
+        return abs(self.right - self.left)
+
+    def error(self, scale: float) -> float:
+        """The square of what extrapolation takes away, relative to `scale`, and rounding; infinite if undefined."""
+        found = self.cut * min(1.0, self.cut / scale) + self.noise if scale else self.noise
+        return found if np.isfinite(found) else np.inf
+
+
+class Slopes:
+    """Slopes of a subject for fixed cotangents."""
+
+    def __init__(self, subject: Subject, here: Arrays, cotangents: Arrays):
+        self.subject, self.here, self.cotangents = subject, here, cotangents
+
+    def step(self, number: int, direction: np.ndarray) -> float:
+        """The first step to try: small beside the input's own values, and large beside their rounding."""
+        value = self.subject.values[number]
+        largest = float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
+        moved = float(np.abs(value).max(initial=0.0, where=np.isfinite(value) & (direction != 0)))
+        return max(STEP * min(largest or 1.0, 1.0), LARGE * moved)
+
+    def outputs(self, number: int, direction: np.ndarray, step: float) -> Arrays:
+        """The outputs where one input is moved along a direction."""
+        moved = list(self.subject.values)
+        moved[number] = moved[number] + step * direction
+        with np.errstate(all="ignore"):
+            return self.subject.evaluate(moved)
+
+    def along(self, number: int, direction: np.ndarray, step: float) -> Slope:
+        """The slope of one input along a direction, from four evaluations."""
+        far, near, before, behind = (self.outputs(number, direction, t * step) for t in (1, 0.5, -0.5, -1))
+        wide, narrow = self._rise(far, behind) / (2 * step), self._rise(near, before) / step
+        right = 2 * self._rise(near, self.here) / (step / 2) - self._rise(far, self.here) / step
+        left = 2 * self._rise(self.here, before) / (step / 2) - self._rise(self.here, behind) / step
+        noise = NOISE * self._size(far, behind) / step
+        return Slope((4 * narrow - wide) / 3, right, left, abs(narrow - wide), noise)
+
+    def _rise(self, high: Arrays, low: Arrays) -> float:
+        """Difference first, then the sum: outputs that do not move cost no digits."""
+        with np.errstate(all="ignore"):
+            moves = (np.where(a == b, 0.0, a - b) for a, b in zip(high, low, strict=True))
+            return float(sum(np.sum(move * w) for move, w in zip(moves, self.cotangents, strict=True)))
+
+    def _size(self, high: Arrays, low: Arrays) -> float:
+        """The sum of the sizes of the outputs that move, which is what rounding is relative to."""
+        with np.errstate(all="ignore"):
+            sizes = (np.where(a == b, 0.0, abs(a) + abs(b)) / 2 for a, b in zip(high, low, strict=True))
+            return float(sum(np.sum(size * abs(w)) for size, w in zip(sizes, self.cotangents, strict=True)))
+
+    def best(self, number: int, direction: np.ndarray, first: Slope, scale: float, wanted: float, gap: float) -> Slope:
+        """A slope whose error is below `wanted` and whose sides are within `gap`, or the best that other steps give.
+
+        Steps shrink where the function bends or breaks within them, and grow where rounding is what disturbs.
+        """
+        step, found = self.step(number, direction), first
+        grows = np.isfinite(first.cut) and first.gap <= gap + 4 * first.noise and first.noise > first.cut
+        for factor in GROW if grows else SHRINK:
+            if found.error(scale) <= wanted and found.gap <= gap:
+                break
+            tried = self.along(number, direction, factor * step)
+            if not grows and tried.noise > gap:
+                break
+            smooth = tried.gap <= gap + 4 * tried.noise
+            if (smooth and not found.gap <= gap) or tried.error(scale) < found.error(scale):
+                found = tried
+        return found
