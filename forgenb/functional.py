@@ -12,6 +12,7 @@ from typing import Any
 
 from .errors import ArgumentError, TapeError
 from .ops.apply import as_tensor
+from .ops.steps import variable
 from .sweep import gradients
 from .tape import is_recording, no_grad, record, recording
 from .tensor import Tensor, full_like
@@ -58,7 +59,7 @@ def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
         try:
             with recording(True):
                 for i, t in chosen.items():
-                    inputs[i] = _variable(t)
+                    inputs[i] = variable(t)
                 value = _one_element(f(*inputs, **keywords))
                 found = _partials(value, [inputs[i % len(args)] for i in picked], nested)
         finally:
@@ -88,21 +89,6 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     return computed
 
 
-def _variable(x: Tensor) -> Tensor:
-    """`x` as a variable of its own, whose gradient ends there; tracked by `x` where that is."""
-
-    def backward(dout):
-        return (dout,)
-
-    backward.__qualname__ = "variable"
-    if x.requires_grad:
-        return record(x.detach(), (x,), backward)
-    fresh = x.detach()
-    fresh.name = x.name
-    fresh.requires_grad = True
-    return fresh
-
-
 def _one_element(value: Any) -> Tensor:
     if not isinstance(value, Tensor) or value.size != 1:
         got = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
@@ -111,9 +97,7 @@ def _one_element(value: Any) -> Tensor:
 
 
 def _partials(value: Tensor, variables: list[Tensor], create_graph: bool) -> list[Tensor]:
-    if value.node is None:
-        return [full_like(v, 0) for v in variables]
-    found = gradients(value, full_like(value, 1), variables, create_graph)
+    found = gradients([value], [full_like(value, 1)], variables, create_graph)
     return [full_like(v, 0) if g is None else g for v, g in zip(variables, found)]
 
 

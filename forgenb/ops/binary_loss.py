@@ -12,11 +12,13 @@ from ..errors import DTypeError, ShapeError
 from ..kernel import map_kernel
 from ..kernel.elementary import exp, log1p
 from ..kernel.primitives import absolute, select
-from ..tape import record, refuse_tracked
-from ..tensor import Tensor
+from ..tape import record
+from ..tensor import Tensor, full_like
+from .activations import sigmoid, sigmoid_grad
 from .apply import narrowed, pair, row_major, run_map, together
+from .movement import reshape
 from .plans import same_backend
-from .reduction import mean
+from .reduction import mean, sum_
 from .table import SHAPES, op
 
 
@@ -103,18 +105,22 @@ def _bce_grad_samples(rng: np.random.Generator):
         yield (*arrays, rng.uniform(0.5, 2, ())), keywords
 
 
-@op(_bce_grad_samples, lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size, (), dtypes="float beside")
+@op(_bce_grad_samples, lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size, (0, 1, 2), dtypes="float beside")
 def bce_with_logits_grad(logits, targets, dout) -> Tensor:
-    """Gradient of `bce_with_logits` for the logits, see there; `dout` is one number.
+    r"""Gradient of `bce_with_logits` for the logits, see there; `dout` is one number.
 
-    Raises
-    ------
-    TapeError
-        If an operand is tracked: it has no derivative of its own.
+    Backward, with the cotangent :math:`g`: :math:`g\,\sigma(z) (1 - \sigma(z))\,dout / n` for the logits,
+    :math:`-g\,dout / n` for the targets, :math:`\sum g\,(\sigma(z) - y) / n` for `dout`. Saves all three.
     """
     logits, targets, dout = together(logits, targets, dout)
     logits, targets = _bce_operands("bce_with_logits_grad", logits, targets)
-    refuse_tracked("bce_with_logits_grad", (logits, targets, dout))
-    scale = 1.0 / max(logits.size, 1)
-    operands = logits.detach(), targets.detach(), row_major(dout, ())
-    return run_map(bce_with_logits_grad_kernel, operands, (scale,), dtype=result_dtype(logits.dtype, dout.dtype))
+    share = 1.0 / max(logits.size, 1)
+    operands = logits.detach(), targets.detach(), row_major(dout.detach(), ())
+    dz = run_map(bce_with_logits_grad_kernel, operands, (share,), dtype=result_dtype(logits.dtype, dout.dtype))
+
+    def backward(g):
+        weight = g * (reshape(dout, ()) * share)
+        total = sum_(bce_with_logits_grad(logits, targets, full_like(dout, 1)) * g)
+        return sigmoid_grad(sigmoid(logits), weight), -weight, reshape(total, dout.shape)
+
+    return record(dz, (logits, targets, dout), backward)
