@@ -13,7 +13,7 @@ from ..kernel.elementary import exp
 from ..kernel.primitives import absolute, select
 from ..tape import record
 from ..tensor import Tensor
-from .activations import clip, sigmoid, sigmoid_grad
+from .activations import clip, sigmoid
 from .apply import as_tensor, pair, run_map
 from .pointwise import square
 from .reduction import sum_to
@@ -86,16 +86,16 @@ def gelu_grad(x, dout) -> Tensor:
     x, dout = pair(x, dout)
 
     def backward(g):
-        return sum_to(g * dout * _bend(x), x.shape), sum_to(gelu_grad(x, g), dout.shape)
+        return sum_to(g * dout * _curvature(x), x.shape), sum_to(gelu_grad(x, g), dout.shape)
 
     dx = run_map(gelu_grad_kernel, (x, dout), dtype=float_dtype(result_dtype(x.dtype, dout.dtype)))
     return record(dx, (x, dout), backward)
 
 
-def _bend(x: Tensor) -> Tensor:
+def _curvature(x: Tensor) -> Tensor:
     """The second derivative of `gelu`, which beyond 30 is 0 in every dtype."""
     x = clip(x, -30.0, 30.0)
     squared = square(x)
-    s = sigmoid(x * (2 * ROOT + CUBE * squared))
-    slope, curve = 2 * ROOT + 3 * CUBE * squared, 6 * CUBE * x
-    return sigmoid_grad(s, 2.0 * slope + x * ((1.0 - 2.0 * s) * square(slope) + curve))
+    v, slope = x * (2 * ROOT + CUBE * squared), 2 * ROOT + 3 * CUBE * squared
+    s, rest = sigmoid(v), sigmoid(-v)  # 1 - s would cancel
+    return s * rest * (2.0 * slope + x * ((rest - s) * square(slope) + 6 * CUBE * x))

@@ -161,6 +161,8 @@ def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
 
 def _grad_samples(rng: np.random.Generator):
     for (x, gamma, _), keywords in _samples(rng):
+        if x.size > 24:
+            continue  # the larger ones are samples of layernorm, whose gradient this is
         yield (x, gamma, rng.uniform(-2, 2, x.shape)), keywords
 
 

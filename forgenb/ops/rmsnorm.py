@@ -113,6 +113,8 @@ def rmsnorm(x, gamma, eps: float = 1e-5) -> Tensor:
 
 def _grad_samples(rng: np.random.Generator):
     for (x, gamma), keywords in _samples(rng):
+        if x.size > 24:
+            continue  # the larger ones are samples of rmsnorm, whose gradient this is
         yield (x, gamma, rng.uniform(-2, 2, x.shape)), keywords
 
 
