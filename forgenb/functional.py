@@ -5,7 +5,8 @@ Imports the tape, tensors and `as_tensor`, no op: derivatives are the ops' own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -45,25 +46,12 @@ def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     DTypeError
         If one of those arguments does not hold floats.
     """
-    picked = argnums if isinstance(argnums, tuple) else (argnums,)
 
     @wraps(f)
     def computed(*args, **keywords):
-        if not all(-len(args) <= i < len(args) for i in picked):
-            raise ArgumentError(f"argnums={argnums} does not fit a call with {len(args)} positional arguments")
-        inputs = list(args)
-        chosen = {i % len(args): as_tensor(args[i]) for i in picked}
-        outer = is_recording()
-        nested = outer and (_DEPTH.get() > 0 or any(t.requires_grad for t in chosen.values()))
-        token = _DEPTH.set(_DEPTH.get() + 1)
-        try:
-            with recording(True):
-                for i, t in chosen.items():
-                    inputs[i] = variable(t)
-                value = _one_element(f(*inputs, **keywords))
-                found = _partials(value, [inputs[i % len(args)] for i in picked], nested)
-        finally:
-            _DEPTH.reset(token)
+        with as_variables(args, argnums) as (inputs, variables, nested):
+            value = one_element("grad", f(*inputs, **keywords))
+            found = _partials(value, variables, nested)
         value = value if nested else value.detach()
         return value, tuple(found) if isinstance(argnums, tuple) else found[0]
 
@@ -89,10 +77,50 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     return computed
 
 
-def _one_element(value: Any) -> Tensor:
+@contextmanager
+def differentiating(points: Iterable[Tensor]) -> Iterator[bool]:
+    """Record ops inside a ``with`` block, for derivatives at `points`; gives whether these are differentiated again.
+
+    They are inside another such block, or where one of `points` is tracked.
+    """
+    nested = is_recording() and (_DEPTH.get() > 0 or any(t.requires_grad for t in points))
+    token = _DEPTH.set(_DEPTH.get() + 1)
+    try:
+        with recording(True):
+            yield nested
+    finally:
+        _DEPTH.reset(token)
+
+
+@contextmanager
+def as_variables(args: tuple, argnums: int | tuple[int, ...]) -> Iterator[tuple[list, list[Tensor], bool]]:
+    """Arguments with variables in place of those that `argnums` names, these, and what `differentiating` gives.
+
+    Raises
+    ------
+    ArgumentError
+        If `argnums` does not name positional arguments.
+    """
+    picked = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not all(-len(args) <= i < len(args) for i in picked):
+        raise ArgumentError(f"argnums={argnums} does not fit a call with {len(args)} positional arguments")
+    chosen = {i % len(args): as_tensor(args[i]) for i in picked}
+    with differentiating(chosen.values()) as nested:
+        own = {i: variable(t) for i, t in chosen.items()}
+        yield [own.get(i, arg) for i, arg in enumerate(args)], [own[i % len(args)] for i in picked], nested
+
+
+def one_element(name: str, value: Any) -> Tensor:
+    """`value`, of which `name` needs a single number.
+
+    Raises
+    ------
+    ArgumentError
+        If it is anything but a tensor of one element.
+    """
     if not isinstance(value, Tensor) or value.size != 1:
         got = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
-        raise ArgumentError(f"grad needs a function that returns a tensor of one element, got {got}: sum it first")
+        raise ArgumentError(f"{name} needs a function that returns a tensor of one element, got {got}: sum it first")
     return value
 
 
