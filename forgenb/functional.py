@@ -15,7 +15,7 @@ from .errors import ArgumentError, TapeError
 from .ops.apply import as_tensor
 from .ops.steps import variable
 from .sweep import gradients
-from .tape import is_recording, no_grad, record, recording
+from .tape import is_recording, no_grad, record, recording, refuse_tracked
 from .tensor import Tensor, full_like
 
 _DEPTH: ContextVar[int] = ContextVar("forgenb_grad_depth", default=0)
@@ -129,7 +129,7 @@ def _partials(value: Tensor, variables: list[Tensor], create_graph: bool) -> lis
     return [full_like(v, 0) if g is None else g for v, g in zip(variables, found)]
 
 
-def custom_op(forward: Callable, backward: Callable) -> Callable:
+def custom_op(forward: Callable, backward: Callable, second: bool = True) -> Callable:
     """Make an op from a forward and its backward rule.
 
     Parameters
@@ -140,8 +140,10 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
     backward : callable
         ``backward(*douts, *tensors, **options)`` gets the gradient of each output (None where an output was
         not used), then the op's inputs, which are saved for it. It returns one gradient, or None, per input:
-        a tuple, or the gradient itself where there is one input. Written in ops, it can be differentiated
-        again. The gradients stay the caller's: they are copied.
+        a tuple, or the gradient itself where there is one input. The gradients stay the caller's: they are copied.
+    second : bool
+        Whether the rule can be differentiated again, as one written in ops can. Say no of a rule that computes with
+        NumPy: what it does is not recorded, and second derivatives would be wrong.
 
     Returns
     -------
@@ -153,7 +155,8 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
     ArgumentError
         If `forward` returns anything but tensors.
     TapeError
-        In a sweep, if `backward` returns something else than one gradient of the right shape per input.
+        In a sweep, if `backward` returns something else than one gradient of the right shape per input. In one that
+        is recorded (``create_graph``), if `second` is False, or if `backward` drops a tracked gradient off the tape.
 
     Examples
     --------
@@ -177,7 +180,10 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
         outputs = tuple(result.detach() for result in several)
 
         def rule(*douts):
-            return _owned(label, backward(*douts, *inputs, **options), len(inputs))
+            if not second:
+                refuse_tracked(f"the backward of {label}", (*(d for d in douts if d is not None), *inputs))
+            found = _owned(label, backward(*douts, *inputs, **options), len(inputs))
+            return _still_tracked(label, found, douts)
 
         rule.__qualname__ = label
         return record(outputs if isinstance(results, tuple) else outputs[0], inputs, rule)
@@ -185,6 +191,17 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
     op.__name__ = op.__qualname__ = label
     op.__doc__ = forward.__doc__
     return op
+
+
+def _still_tracked(label: str, found: tuple, douts: tuple) -> tuple:
+    """`found`, unless a recorded sweep came in tracked and goes out untracked: a gradient is linear in `douts`."""
+    tracked = is_recording() and any(d is not None and d.requires_grad for d in douts)
+    if tracked and any(g is not None and not g.requires_grad for g in found):
+        raise TapeError(
+            f"the backward of {label} returned a gradient that is off the tape, so it cannot be differentiated again: "
+            "write the rule in ops, or say second=False and leave out create_graph"
+        )
+    return found
 
 
 def _owned(label: str, results: Any, inputs: int) -> tuple:

@@ -1,12 +1,18 @@
-"""Second derivatives of every row of the op table, from its samples. No op of the table is named here."""
+"""Second derivatives of every row of the op table, from its samples. No op of the table is named here.
+
+A row that says no is to refuse by name. The checks are tried on rows of the test's own, with rules that are wrong.
+"""
 
 import numpy as np
 import pytest
 
 import forgenb as fnb
+from forgenb.errors import TapeError
 from forgenb.ops import TABLE
+from forgenb.ops.table import op, unary
 from forgenb.sweep import gradients
-from forgenb.testing.samples import call, differentiable, samples
+from forgenb.tape import record, refuse_tracked
+from forgenb.testing.samples import bits, call, differentiable, samples
 
 DIFFERENTIABLE = [name for name in sorted(TABLE) if TABLE[name].differentiable and not TABLE[name].in_place]
 ELEMENTS = 150
@@ -75,7 +81,74 @@ def check(name, sample):
     )
 
 
+def check_refusal(name, sample):
+    with pytest.raises(TapeError, match=name):
+        Slope(name, sample).by_a_second_sweep()
+
+
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-def test_second_derivatives_agree_with_differences_of_the_first(name):
+def test_second_derivatives_agree_with_differences_of_the_first_or_are_refused(name):
     for sample in chosen(name):
-        check(name, sample)
+        (check if TABLE[name].second else check_refusal)(name, sample)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_recording_a_sweep_changes_no_bits_of_its_gradients(name):
+    for sample in chosen(name)[:2]:
+        slope = Slope(name, sample.cast("float32"))
+        start = [a.astype("float32") for a in slope.start]
+        plain, recorded = (slope.gradients(start, create_graph)[1] for create_graph in (False, True))
+        assert bits(plain) == bits(recorded)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_in_float16_second_derivatives_have_its_dtype(name):
+    """What is computed in a wider dtype comes back in its own."""
+    sample = chosen(name)[0].cast("float16")
+    slope = Slope(name, sample)
+    moving, found = slope.gradients([a.astype("float16") for a in slope.start], TABLE[name].second)
+    second = gradients([g for g in found if g is not None], [g.detach() for g in found if g is not None], moving, False)
+    assert {t.dtype.name for t in (*found, *second) if t is not None} <= {"float16"}
+
+
+# Rows of the test's own
+
+
+def square_rule(x, dout):
+    """The right gradient of a square."""
+    return 2.0 * x * dout
+
+
+def refusing_rule(x, dout):
+    refuse_tracked("squared_grad", (x, dout))
+    return 2.0 * x * dout
+
+
+RULES = {
+    "right": (square_rule, check, None),
+    "an operand off the tape": (lambda x, dout: 2.0 * x.detach() * dout, check, "the second sweep gives"),
+    "the cotangent off the tape": (lambda x, dout: 2.0 * x * dout.detach(), check, "the second sweep gives"),
+    "refusing": (refusing_rule, check_refusal, None),
+    "not refusing": (square_rule, check_refusal, "DID NOT RAISE"),
+}
+
+
+@pytest.mark.parametrize(("rule", "checked", "failure"), RULES.values(), ids=RULES)
+def test_the_checks_see_a_rule_that_is_wrong(rule, checked, failure):
+    def squared(x):
+        """The square."""
+
+        def backward(dout):
+            return (rule(x, dout),)
+
+        return record((x * x).detach(), (x,), backward)
+
+    try:
+        op(unary(-2, 2, ((3,),)), lambda x: x * x, second=checked is check)(squared)
+        if failure is None:
+            checked("squared", samples("squared")[0])
+        else:
+            with pytest.raises((AssertionError, pytest.fail.Exception), match=failure):
+                checked("squared", samples("squared")[0])
+    finally:
+        del TABLE["squared"]
