@@ -236,7 +236,7 @@ def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset:
     """
     qkv, dout = together(qkv, dout)
     _check(qkv, heads)
-    packed, slope, dtype = widened(qkv.detach()), widened(dout.detach()), qkv.dtype
+    packed, slope, dtype = widened(qkv), widened(dout), qkv.dtype
     if slope.dtype is not packed.dtype:
         raise DTypeError(f"attention_grad got dtypes {dtype.name} and {dout.dtype.name}: convert one with astype")
     dqkv = empty(qkv.shape, packed.dtype, packed.backend)

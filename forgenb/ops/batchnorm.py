@@ -226,7 +226,7 @@ def batchnorm(x, gamma, beta, eps: float = 1e-5, running=None, momentum: float =
             axes = (0, *range(2, x.ndim))
             return mean_(x, axes), var_(x, axes)
 
-        own = record_steps((mean.detach(), var.detach()), (x,), statistics)
+        own = record_steps((mean, var), (x,), statistics)
         return batchnorm_grad(x, gamma, *own, dout, eps)
 
     return record(narrowed(out, x.dtype), (x, gamma, beta), backward)

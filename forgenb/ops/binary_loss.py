@@ -108,7 +108,12 @@ def _bce_grad_samples(rng: np.random.Generator):
         yield (*arrays, rng.uniform(0.5, 2, ())), keywords
 
 
-@op(_bce_grad_samples, lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size, (0, 1, 2), dtypes="float beside")
+@op(
+    _bce_grad_samples,
+    lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size,
+    (0, 1, 2),
+    dtypes="float beside",
+)
 def bce_with_logits_grad(logits, targets, dout) -> Tensor:
     r"""Gradient of `bce_with_logits` for the logits, see there; `dout` is one number.
 
@@ -117,7 +122,7 @@ def bce_with_logits_grad(logits, targets, dout) -> Tensor:
     logits, targets, dout = together(logits, targets, dout)
     logits, targets = _bce_operands("bce_with_logits_grad", logits, targets)
     share = 1.0 / max(logits.size, 1)
-    operands = logits.detach(), targets.detach(), row_major(dout.detach(), ())
+    operands = logits.detach(), targets.detach(), row_major(dout, ())
     dz = run_map(bce_with_logits_grad_kernel, operands, (share,), dtype=result_dtype(logits.dtype, dout.dtype))
 
     def steps(logits, targets, dout):

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..creation import tensor
 from ..errors import ArgumentError
 from ..kernel import row_kernel
 from ..kernel.elementary import exp
 from ..kernel.primitives import accumulate, lane_barrier, lane_sum, lanes, put, real, select
 from ..tape import record
-from ..creation import tensor
 from ..tensor import Tensor, empty, full
 from .apply import as_tensor, copied, narrowed, row_major, run_rows, together, widened
 from .arithmetic import div
-from .class_losses import NONE, class_samples, class_targets
-from .log_softmax import log_softmax_reference, log_sum_of
 from .casts import astype
+from .class_losses import NONE, class_samples, class_targets
 from .comparison import equal, not_equal, where
+from .log_softmax import log_softmax_reference, log_sum_of
 from .movement import reshape
 from .plans import same_backend
 from .pointwise import exp as exp_
@@ -155,7 +155,7 @@ def cross_entropy(logits, targets, label_smoothing: float = 0.0, ignore_index: i
         out = div(sum_(loss), total)
 
     def backward(dout):
-        own = record_steps(lse.detach(), (logits,), lambda x: reshape(logsumexp(x, -1), (rows,)))
+        own = record_steps(lse, (logits,), lambda x: reshape(logsumexp(x, -1), (rows,)))
         return (cross_entropy_grad(logits, targets, own, dout, total, label_smoothing, ignore_index),)
 
     return record(narrowed(out, logits.dtype), (logits,), backward)
@@ -196,7 +196,7 @@ def cross_entropy_grad(
     targets, rows, classes = class_targets("cross_entropy_grad", logits, targets, ignore_index)
     source, dtype = widened(logits.detach()), logits.dtype
     lse, dout, *counted = (
-        row_major(copied(t, source.dtype) if t.dtype is not source.dtype else widened(t.detach()), shape)
+        row_major(copied(t, source.dtype) if t.dtype is not source.dtype else widened(t), shape)
         for t, shape in zip(rest, ((rows,), (1,), (1,)), strict=False)
     )
     dx = empty(logits.shape, source.dtype, logits.backend)

@@ -170,7 +170,7 @@ def groupnorm_grad(x, gamma, dout, groups: int, eps: float = 1e-5) -> tuple[Tens
     _check("groupnorm_grad", x, (gamma,), groups)
     one_float("groupnorm_grad", (x, dout))
     (n, c), s = x.shape[:2], count(x.shape[2:])
-    operands = source, _, _ = widened(x.detach()), widened(gamma.detach()), widened(dout.detach())
+    operands = source, _, _ = widened(x), widened(gamma), widened(dout)
     dx, partial = empty(x.shape, source.dtype, x.backend), empty((2, n, c), source.dtype, x.backend)
     halves = (partial.view((n, c), (c, 1), half * n * c) for half in (0, 1))
     sizes = n * groups, c // groups * s, c, n

@@ -187,7 +187,7 @@ def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, T
     if gamma.ndim > 1:
         raise ShapeError(f"layernorm_grad got a gain of shape {gamma.shape}: see the axes as one with reshape")
     n, rows = x.shape[-1], count(x.shape[:-1])
-    operands = source, _, _ = widened(x.detach()), widened(gamma.detach()), widened(dout.detach())
+    operands = source, _, _ = widened(x), widened(gamma), widened(dout)
     parts = max(1, -(-rows // ROWS))
     dx = empty(x.shape, source.dtype, x.backend)
     partial = empty((2, parts, n), source.dtype, x.backend)

@@ -101,7 +101,7 @@ def log_softmax_grad(y, dout) -> Tensor:
     """
     y, dout = together(y, dout)
     check_rows("log_softmax_grad", y)
-    operands = widened(y.detach()), widened(dout.detach())
+    operands = widened(y), widened(dout)
     dx = empty(y.shape, operands[0].dtype, y.backend)
     run_rows(log_softmax_grad_kernel, (count(y.shape[:-1]), y.shape[-1]), (*operands, dx))
 

@@ -136,7 +136,7 @@ def rmsnorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
     _check("rmsnorm_grad", x, gamma)
     one_float("rmsnorm_grad", (x, dout))
     n, rows = x.shape[-1], count(x.shape[:-1])
-    operands = source, _, _ = widened(x.detach()), widened(gamma.detach()), widened(dout.detach())
+    operands = source, _, _ = widened(x), widened(gamma), widened(dout)
     parts = max(1, -(-rows // ROWS))
     dx, partial = empty(x.shape, source.dtype, x.backend), empty((parts, n), source.dtype, x.backend)
     run_rows(rmsnorm_grad_kernel, (parts, rows, n), (*operands, dx, partial), (eps, ROWS), work=ROWS * n)

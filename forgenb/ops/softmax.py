@@ -181,7 +181,7 @@ def softmax_grad(y, dout, causal: bool = False, off: int = 0) -> Tensor:
     """
     y, dout = together(y, dout)
     rows, n, queries = _rows("softmax_grad", y, causal, off)
-    operands = widened(y.detach()), widened(dout.detach())
+    operands = widened(y), widened(dout)
     dx = empty(y.shape, operands[0].dtype, y.backend)
     run_rows(softmax_grad_kernel, (rows, n), (*operands, dx), (queries, off, STRETCH))
 

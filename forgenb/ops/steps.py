@@ -18,23 +18,26 @@ from .casts import astype
 
 
 def record_steps(outputs, inputs: tuple[Tensor, ...], steps: Callable):
-    """Put `outputs` on the tape as what ``steps(*inputs)`` computes as well, see `forgenb.tape.record`.
+    """`outputs`, on the tape as what ``steps(*inputs)`` computes as well, see `forgenb.tape.record`.
 
     Parameters
     ----------
     outputs : Tensor or tuple of Tensor
-        Freshly computed, equal to the results of `steps` but for rounding.
+        Equal to the results of `steps` but for rounding.
     inputs : tuple of Tensor
         Floats; they are saved.
     steps : callable
         Written in ops with rules. It is nested in the op, which gives the node its name.
     """
+    if not is_recording():
+        return outputs
 
     def backward(*douts):
         return pull_back(steps, inputs, douts)
 
     backward.__qualname__ = steps.__qualname__
-    return record(outputs, inputs, backward)
+    fresh = tuple(t.detach() for t in outputs) if isinstance(outputs, tuple) else outputs.detach()
+    return record(fresh, inputs, backward)
 
 
 def pull_back(steps: Callable, inputs: tuple[Tensor, ...], douts: tuple[Tensor | None, ...]) -> tuple:

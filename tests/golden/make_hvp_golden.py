@@ -18,7 +18,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 def vectors(params):
     """One for each parameter, without zeros."""
     source = np.random.Generator(np.random.Philox(key=20240301))
-    return {name: source.integers(1, 9, p.shape) * source.choice([-0.125, 0.125], p.shape) for name, p in params.items()}
+    return {
+        name: source.integers(1, 9, p.shape) * source.choice([-0.125, 0.125], p.shape) for name, p in params.items()
+    }
 
 
 def main():

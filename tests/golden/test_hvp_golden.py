@@ -1,4 +1,4 @@
-"""Hessian-vector products of the GPT's loss against those of PyTorch in float64: eager, in a routine, by differences."""
+"""Hessian-vector products of the GPT's loss against those of PyTorch in float64, eager and in a routine."""
 
 import json
 from pathlib import Path

@@ -7,7 +7,6 @@ from support.leaves import gradients, leaf
 import forgenb as fnb
 from forgenb import nn, ops
 from forgenb.data import batch_starts
-from forgenb.errors import TapeError
 
 pytestmark = pytest.mark.usefixtures("each_backend")
 
