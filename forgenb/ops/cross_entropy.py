@@ -209,13 +209,14 @@ def cross_entropy_grad(
         scalars = label_smoothing, NONE if ignore_index is None else ignore_index
         run_rows(smoothed_grad_kernel, sizes, (source, targets, lse, total, dout, dx), scalars, work=classes)
 
-    def steps(x, lse, dout, total=float(rows)):
+    def steps(x, targets, lse, dout, total=float(rows)):
         wanted = _wanted_by(targets, x, label_smoothing)
         dx = (exp_(x - reshape(lse, (*x.shape[:-1], 1))) - wanted) * (reshape(dout, ()) / total)
-        kept = True if ignore_index is None else not_equal(reshape(targets, (*x.shape[:-1], 1)), ignore_index)
-        return where(kept, dx, 0.0)
+        if ignore_index is None:
+            return dx
+        return where(not_equal(reshape(targets, (*x.shape[:-1], 1)), ignore_index), dx, 0.0)
 
-    return record_steps(narrowed(dx, dtype), operands, steps)
+    return record_steps(narrowed(dx, dtype), (operands[0], targets, *operands[1:]), steps)
 
 
 def _wanted_by(targets: Tensor, x: Tensor, label_smoothing: float) -> Tensor:

@@ -25,7 +25,7 @@ def record_steps(outputs, inputs: tuple[Tensor, ...], steps: Callable):
     outputs : Tensor or tuple of Tensor
         Equal to the results of `steps` but for rounding.
     inputs : tuple of Tensor
-        Floats; they are saved.
+        What `steps` takes: floats, and ids, which have no gradient. They are saved.
     steps : callable
         Written in ops with rules. It is nested in the op, which gives the node its name.
     """
@@ -47,14 +47,15 @@ def pull_back(steps: Callable, inputs: tuple[Tensor, ...], douts: tuple[Tensor |
     """
     again = is_recording()
     with recording(True):
-        variables = [variable(t) for t in inputs]
-        outputs = steps(*(astype(v, DEFAULT) if v.dtype is FLOAT16 else v for v in variables))
+        operands = [variable(t) if t.dtype.kind == "f" else t for t in inputs]
+        outputs = steps(*(astype(v, DEFAULT) if v.dtype is FLOAT16 else v for v in operands))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         roots = [
             out if dout is None or out.dtype is dout.dtype else astype(out, dout.dtype)
             for out, dout in zip(outputs, douts, strict=True)
         ]
-        return tuple(gradients(roots, douts, variables, again))
+        found = iter(gradients(roots, douts, [v for v in operands if v.requires_grad], again))
+    return tuple(next(found) if v.requires_grad else None for v in operands)
 
 
 def variable(x: Tensor) -> Tensor:
