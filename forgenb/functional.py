@@ -1,6 +1,6 @@
 """Functions of functions: `grad`, `value_and_grad`, and `custom_op` for a rule of the user's own.
 
-Imports the tape, tensors and `as_tensor`, no op: derivatives are the ops' own.
+Imports the tape, tensors, `as_tensor` and `variable`, no op: derivatives are the ops' own.
 """
 
 from __future__ import annotations
