@@ -199,7 +199,7 @@ def _still_tracked(label: str, found: tuple, douts: tuple) -> tuple:
     if tracked and any(g is not None and not g.requires_grad for g in found):
         raise TapeError(
             f"the backward of {label} returned a gradient that is off the tape, so it cannot be differentiated again: "
-            "write the rule in ops, or say second=False and leave out create_graph"
+            "write the rule in ops, with None where nothing flows, or say second=False and leave out create_graph"
         )
     return found
 
