@@ -7,6 +7,7 @@ device.
 from . import data, errors, models, nn, ops, optim, random, train
 from .backend import backends, compiled, peak_memory, settings, stats, trace, use
 from .creation import tensor
+from .derivatives import hessian, hvp, jacobian, jvp
 from .functional import custom_op, grad, value_and_grad
 from .gradcheck import gradcheck
 from .interop import from_dlpack
@@ -35,6 +36,10 @@ __all__ = [
     "from_dlpack",
     "grad",
     "gradcheck",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
     "load",
     "models",
     "nn",

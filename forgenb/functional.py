@@ -1,19 +1,21 @@
 """Functions of functions: `grad`, `value_and_grad`, and `custom_op` for a rule of the user's own.
 
-Imports the tape, tensors and `as_tensor`, no op: derivatives are the ops' own.
+Imports the tape, tensors, `as_tensor` and `variable`, no op: derivatives are the ops' own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
 from .errors import ArgumentError, TapeError
 from .ops.apply import as_tensor
+from .ops.steps import variable
 from .sweep import gradients
-from .tape import is_recording, no_grad, record, recording
+from .tape import is_recording, no_grad, record, recording, refuse_tracked
 from .tensor import Tensor, full_like
 
 _DEPTH: ContextVar[int] = ContextVar("forgenb_grad_depth", default=0)
@@ -44,25 +46,12 @@ def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     DTypeError
         If one of those arguments does not hold floats.
     """
-    picked = argnums if isinstance(argnums, tuple) else (argnums,)
 
     @wraps(f)
     def computed(*args, **keywords):
-        if not all(-len(args) <= i < len(args) for i in picked):
-            raise ArgumentError(f"argnums={argnums} does not fit a call with {len(args)} positional arguments")
-        inputs = list(args)
-        chosen = {i % len(args): as_tensor(args[i]) for i in picked}
-        outer = is_recording()
-        nested = outer and (_DEPTH.get() > 0 or any(t.requires_grad for t in chosen.values()))
-        token = _DEPTH.set(_DEPTH.get() + 1)
-        try:
-            with recording(True):
-                for i, t in chosen.items():
-                    inputs[i] = _variable(t)
-                value = _one_element(f(*inputs, **keywords))
-                found = _partials(value, [inputs[i % len(args)] for i in picked], nested)
-        finally:
-            _DEPTH.reset(token)
+        with as_variables(args, argnums) as (inputs, variables, nested):
+            value = one_element("grad", f(*inputs, **keywords))
+            found = _partials(value, variables, nested)
         value = value if nested else value.detach()
         return value, tuple(found) if isinstance(argnums, tuple) else found[0]
 
@@ -88,36 +77,59 @@ def grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     return computed
 
 
-def _variable(x: Tensor) -> Tensor:
-    """`x` as a variable of its own, whose gradient ends there; tracked by `x` where that is."""
+@contextmanager
+def differentiating(points: Iterable[Tensor]) -> Iterator[bool]:
+    """Record ops inside a ``with`` block, for derivatives at `points`; gives whether these are differentiated again.
 
-    def backward(dout):
-        return (dout,)
+    They are inside another such block, or where one of `points` is tracked.
+    """
+    nested = is_recording() and (_DEPTH.get() > 0 or any(t.requires_grad for t in points))
+    token = _DEPTH.set(_DEPTH.get() + 1)
+    try:
+        with recording(True):
+            yield nested
+    finally:
+        _DEPTH.reset(token)
 
-    backward.__qualname__ = "variable"
-    if x.requires_grad:
-        return record(x.detach(), (x,), backward)
-    fresh = x.detach()
-    fresh.name = x.name
-    fresh.requires_grad = True
-    return fresh
+
+@contextmanager
+def as_variables(args: tuple, argnums: int | tuple[int, ...]) -> Iterator[tuple[list, list[Tensor], bool]]:
+    """Arguments with variables in place of those that `argnums` names, these, and what `differentiating` gives.
+
+    Raises
+    ------
+    ArgumentError
+        If `argnums` does not name positional arguments.
+    """
+    picked = argnums if isinstance(argnums, tuple) else (argnums,)
+    if not all(-len(args) <= i < len(args) for i in picked):
+        raise ArgumentError(f"argnums={argnums} does not fit a call with {len(args)} positional arguments")
+    chosen = {i % len(args): as_tensor(args[i]) for i in picked}
+    with differentiating(chosen.values()) as nested:
+        own = {i: variable(t) for i, t in chosen.items()}
+        yield [own.get(i, arg) for i, arg in enumerate(args)], [own[i % len(args)] for i in picked], nested
 
 
-def _one_element(value: Any) -> Tensor:
+def one_element(name: str, value: Any) -> Tensor:
+    """`value`, of which `name` needs a single number.
+
+    Raises
+    ------
+    ArgumentError
+        If it is anything but a tensor of one element.
+    """
     if not isinstance(value, Tensor) or value.size != 1:
         got = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
-        raise ArgumentError(f"grad needs a function that returns a tensor of one element, got {got}: sum it first")
+        raise ArgumentError(f"{name} needs a function that returns a tensor of one element, got {got}: sum it first")
     return value
 
 
 def _partials(value: Tensor, variables: list[Tensor], create_graph: bool) -> list[Tensor]:
-    if value.node is None:
-        return [full_like(v, 0) for v in variables]
-    found = gradients(value, full_like(value, 1), variables, create_graph)
+    found = gradients([value], [full_like(value, 1)], variables, create_graph)
     return [full_like(v, 0) if g is None else g for v, g in zip(variables, found)]
 
 
-def custom_op(forward: Callable, backward: Callable) -> Callable:
+def custom_op(forward: Callable, backward: Callable, second: bool = True) -> Callable:
     """Make an op from a forward and its backward rule.
 
     Parameters
@@ -128,8 +140,10 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
     backward : callable
         ``backward(*douts, *tensors, **options)`` gets the gradient of each output (None where an output was
         not used), then the op's inputs, which are saved for it. It returns one gradient, or None, per input:
-        a tuple, or the gradient itself where there is one input. Written in ops, it can be differentiated
-        again. The gradients stay the caller's: they are copied.
+        a tuple, or the gradient itself where there is one input. The gradients stay the caller's: they are copied.
+    second : bool
+        Whether the rule can be differentiated again, as one written in ops can. Say no of a rule that computes with
+        NumPy: what it does is not recorded, and second derivatives would be wrong.
 
     Returns
     -------
@@ -141,7 +155,8 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
     ArgumentError
         If `forward` returns anything but tensors.
     TapeError
-        In a sweep, if `backward` returns something else than one gradient of the right shape per input.
+        In a sweep, if `backward` returns something else than one gradient of the right shape per input. In one that
+        is recorded (``create_graph``), if `second` is False, or if `backward` drops a tracked gradient off the tape.
 
     Examples
     --------
@@ -165,7 +180,10 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
         outputs = tuple(result.detach() for result in several)
 
         def rule(*douts):
-            return _owned(label, backward(*douts, *inputs, **options), len(inputs))
+            if not second:
+                refuse_tracked(f"the backward of {label}", (*(d for d in douts if d is not None), *inputs))
+            found = _owned(label, backward(*douts, *inputs, **options), len(inputs))
+            return _still_tracked(label, found, douts)
 
         rule.__qualname__ = label
         return record(outputs if isinstance(results, tuple) else outputs[0], inputs, rule)
@@ -173,6 +191,17 @@ def custom_op(forward: Callable, backward: Callable) -> Callable:
     op.__name__ = op.__qualname__ = label
     op.__doc__ = forward.__doc__
     return op
+
+
+def _still_tracked(label: str, found: tuple, douts: tuple) -> tuple:
+    """`found`, unless a recorded sweep came in tracked and goes out untracked: a gradient is linear in `douts`."""
+    tracked = is_recording() and any(d is not None and d.requires_grad for d in douts)
+    if tracked and any(g is not None and not g.requires_grad for g in found):
+        raise TapeError(
+            f"the backward of {label} returned a gradient that is off the tape, so it cannot be differentiated again: "
+            "write the rule in ops, with None where nothing flows, or say second=False and leave out create_graph"
+        )
+    return found
 
 
 def _owned(label: str, results: Any, inputs: int) -> tuple:

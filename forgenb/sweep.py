@@ -36,17 +36,25 @@ def sweep(root: Tensor, seed: Tensor | None, retain_graph: bool, create_graph: b
     return run.finished
 
 
-def gradients(root: Tensor, seed: Tensor, targets: Sequence[Tensor], create_graph: bool) -> list[Tensor | None]:
-    """Gradients of `root` with respect to `targets`, given back and left nowhere.
+def gradients(
+    roots: Sequence[Tensor],
+    seeds: Sequence[Tensor | None],
+    targets: Sequence[Tensor],
+    create_graph: bool,
+    retain_graph: bool = False,
+) -> list[Tensor | None]:
+    """Gradients of `roots`, each times its seed, with respect to `targets`, given back and left nowhere.
 
     The sweep ends at the targets: what they were computed from is neither visited nor consumed, and no
-    leaf's ``grad`` changes. A target that `root` does not depend on has None.
+    leaf's ``grad`` changes. A target that no root depends on has None; a root without a node or a seed adds nothing.
     """
-    _check_seed(root, seed)
     found: dict[tuple[int, int], Tensor] = {}
     ends = {t.node.number for t in targets}
-    run = _Sweep(create_graph, create_graph, None)
-    run.arrive(root.node, root.index, seed, borrowed=True)
+    run = _Sweep(retain_graph or create_graph, create_graph, None)
+    for root, seed in zip(roots, seeds, strict=True):
+        if root.node is not None and seed is not None:
+            _check_seed(root, seed)
+            run.arrive(root.node, root.index, seed, borrowed=True)
     with recording(create_graph):
         while run.heap and -run.heap[0] >= min(ends):
             node, entries = run.latest()

@@ -221,7 +221,8 @@ class Tensor(Members):
         retain_graph : bool
             Keep the closures, so that another sweep can run.
         create_graph : bool
-            Record the sweep itself, so that gradients can be differentiated. Implies `retain_graph`.
+            Record the sweep itself, so that gradients can be differentiated, with the same bits. Implies
+            `retain_graph`.
 
         Raises
         ------

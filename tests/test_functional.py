@@ -156,6 +156,18 @@ def test_a_custom_rule_can_be_differentiated_again():
     assert fnb.grad(fnb.grad(lambda x: square(x) * x))(f64(2.0)).item() == 12.0
 
 
+def test_a_custom_rule_without_a_second_derivative_says_so():
+    by_numpy = lambda dout, x: fnb.tensor(2.0 * x.numpy() * dout.numpy())  # noqa: E731
+    said = fnb.custom_op(lambda x: x * x, by_numpy, second=False)
+    assert fnb.grad(said)(f64(3.0)).item() == 6.0
+    with pytest.raises(TapeError, match="the backward of custom_op has no backward rule"):
+        fnb.grad(fnb.grad(said))(f64(3.0))
+    silent = fnb.custom_op(lambda x: x * x, by_numpy)
+    assert fnb.grad(lambda x: silent(x) * 2.0)(f64(3.0)).item() == 12.0
+    with pytest.raises(TapeError, match="backward of custom_op returned a gradient that is off the tape.*second=False"):
+        fnb.grad(fnb.grad(lambda x: silent(x) * x))(f64(3.0))
+
+
 def test_gradients_of_a_custom_rule_stay_its_own():
     kept = fnb.tensor([5.0, 5.0])
     op = fnb.custom_op(lambda x, y: x + y, lambda dout, x, y: (kept, kept))

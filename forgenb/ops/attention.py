@@ -15,13 +15,24 @@ from functools import partial
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..tape import record, refuse_tracked
+from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, narrowed, run_rows, together, widened
 from .dropout import dropout
-from .matmul import product
+from .joining import stack
+from .matmul import matmul, product
+from .movement import reshape, transpose
 from .plans import floats_only
-from .softmax import STRETCH, softmax_grad_kernel, softmax_grad_reference, softmax_kernel, softmax_reference
+from .softmax import (
+    STRETCH,
+    softmax,
+    softmax_grad,
+    softmax_grad_kernel,
+    softmax_grad_reference,
+    softmax_kernel,
+    softmax_reference,
+)
+from .steps import record_steps
 from .table import op
 
 SCRATCH = 2**20
@@ -194,6 +205,8 @@ def _attend(parts: list[Tensor], y: Tensor, panel: slice, drop: Callable) -> Non
 
 def _grad_samples(rng: np.random.Generator):
     for (qkv,), keywords in _samples(rng):
+        if qkv.size > 120:
+            continue  # the larger one is a sample of attention, whose gradient this is
         yield (qkv, rng.uniform(-2, 2, (*qkv.shape[:2], qkv.shape[2] // 3))), keywords
 
 
@@ -208,36 +221,50 @@ def attention_grad_reference(qkv, dout, heads):
     return parts.transpose(1, 3, 0, 2, 4).reshape(qkv.shape)
 
 
-@op(_grad_samples, attention_grad_reference, (), dtypes="alike")
+@op(_grad_samples, attention_grad_reference, (0, 1), dtypes="alike")
 def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
     r"""Gradient of `attention`, written into one packed tensor.
 
     With the weights :math:`w`, computed again, and :math:`dw = dout\,v^T`:
     :math:`ds = w (dw - \sum w\,dw) / \sqrt d`, :math:`dq = ds\,k`, :math:`dk = ds^T q`, :math:`dv = w^T dout`.
+    Backward: through these formulas, written in ops, which hold all weights, ``[b, heads, t, t]``, at once. Saves both.
 
     Raises
     ------
     DTypeError
         If `dout` has another dtype.
-    TapeError
-        If an operand is tracked: it has no derivative of its own.
     """
     qkv, dout = together(qkv, dout)
-    refuse_tracked("attention_grad", (qkv, dout))
     _check(qkv, heads)
-    packed, dout, dtype = widened(qkv.detach()), widened(dout), qkv.dtype
-    if dout.dtype is not packed.dtype:
+    packed, slope, dtype = widened(qkv), widened(dout), qkv.dtype
+    if slope.dtype is not packed.dtype:
         raise DTypeError(f"attention_grad got dtypes {dtype.name} and {dout.dtype.name}: convert one with astype")
     dqkv = empty(qkv.shape, packed.dtype, packed.backend)
     time = qkv.shape[1]
     for place, first in groups(qkv.shape[0], heads, time, p):
         parts = [cut(heads_of(packed, heads, third), *place) for third in range(3)]
         gradients = [cut(heads_of(dqkv, heads, third), *place) for third in range(3)]
-        dy = cut(heads_of(dout, heads, 0, 1), *place)
+        dy = cut(heads_of(slope, heads, 0, 1), *place)
         for panel in panels(time):
             drop = partial(dropout, p=p, seed=seed, offset=offset + first + panel.start * time)
             _panel_grad(parts, dy, gradients, panel, drop if p else None)
-    return narrowed(dqkv, dtype)
+
+    def steps(qkv, dout):
+        return _grad_steps(qkv, dout, heads, partial(dropout, p=p, seed=seed, offset=offset))
+
+    return record_steps(narrowed(dqkv, dtype), (qkv, dout), steps)
+
+
+def _grad_steps(qkv: Tensor, dout: Tensor, heads: int, drop: Callable) -> Tensor:
+    """The formulas of `attention_grad`, each step an op."""
+    (b, t, c), scale = dout.shape, float((dout.shape[2] // heads) ** -0.5)
+    q, k, v = transpose(reshape(qkv, (b, t, 3, heads, c // heads)), (2, 0, 3, 1, 4))
+    dy = transpose(reshape(dout, (b, t, heads, c // heads)), (0, 2, 1, 3))
+    weights = softmax(matmul(q, k, trans_b=True, alpha=scale), causal=True)
+    dscores = softmax_grad(weights, drop(matmul(dy, v, trans_b=True)), causal=True)
+    dq, dk = matmul(dscores, k, alpha=scale), matmul(dscores, q, trans_a=True, alpha=scale)
+    dv = matmul(drop(weights), dy, trans_a=True)
+    return reshape(transpose(stack(dq, dk, dv), (1, 3, 0, 2, 4)), qkv.shape)
 
 
 def _panel_grad(parts: list[Tensor], dy: Tensor, gradients: list[Tensor], panel: slice, drop: Callable | None) -> None:

@@ -12,11 +12,14 @@ from ..errors import DTypeError, ShapeError
 from ..kernel import map_kernel
 from ..kernel.elementary import exp, log1p
 from ..kernel.primitives import absolute, select
-from ..tape import record, refuse_tracked
+from ..tape import record
 from ..tensor import Tensor
+from .activations import sigmoid
 from .apply import narrowed, pair, row_major, run_map, together
+from .movement import reshape
 from .plans import same_backend
 from .reduction import mean
+from .steps import record_steps
 from .table import SHAPES, op
 
 
@@ -100,21 +103,29 @@ def bce_with_logits(logits, targets) -> Tensor:
 
 def _bce_grad_samples(rng: np.random.Generator):
     for arrays, keywords in _bce_samples(rng):
+        if arrays[0].size > 100:
+            continue  # the sum over many is the loss's own
         yield (*arrays, rng.uniform(0.5, 2, ())), keywords
 
 
-@op(_bce_grad_samples, lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size, (), dtypes="float beside")
+@op(
+    _bce_grad_samples,
+    lambda z, y, dout: (np.exp(-np.logaddexp(0, -z)) - y) * dout / z.size,
+    (0, 1, 2),
+    dtypes="float beside",
+)
 def bce_with_logits_grad(logits, targets, dout) -> Tensor:
-    """Gradient of `bce_with_logits` for the logits, see there; `dout` is one number.
+    r"""Gradient of `bce_with_logits` for the logits, see there; `dout` is one number.
 
-    Raises
-    ------
-    TapeError
-        If an operand is tracked: it has no derivative of its own.
+    Backward: through the formula :math:`(\sigma(z) - y)\,dout / n`, written in ops. Saves all three.
     """
     logits, targets, dout = together(logits, targets, dout)
     logits, targets = _bce_operands("bce_with_logits_grad", logits, targets)
-    refuse_tracked("bce_with_logits_grad", (logits, targets, dout))
-    scale = 1.0 / max(logits.size, 1)
+    share = 1.0 / max(logits.size, 1)
     operands = logits.detach(), targets.detach(), row_major(dout, ())
-    return run_map(bce_with_logits_grad_kernel, operands, (scale,), dtype=result_dtype(logits.dtype, dout.dtype))
+    dz = run_map(bce_with_logits_grad_kernel, operands, (share,), dtype=result_dtype(logits.dtype, dout.dtype))
+
+    def steps(logits, targets, dout):
+        return (sigmoid(logits) - targets) * (reshape(dout, ()) * share)
+
+    return record_steps(dz, (logits, targets, dout), steps)

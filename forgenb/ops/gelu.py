@@ -11,12 +11,16 @@ from ..dtypes import float_dtype, result_dtype
 from ..kernel import map_kernel
 from ..kernel.elementary import exp
 from ..kernel.primitives import absolute, select
-from ..tape import record, refuse_tracked
+from ..tape import record
 from ..tensor import Tensor
+from .activations import clip, sigmoid
 from .apply import as_tensor, pair, run_map
+from .pointwise import square
+from .reduction import sum_to
 from .table import binary, op, unary
 
-ROOT = np.sqrt(2 / np.pi)
+ROOT = float(np.sqrt(2 / np.pi))
+CUBE = 2 * ROOT * 0.044715
 
 
 def gate(x):
@@ -72,15 +76,26 @@ def gelu(x) -> Tensor:
     return record(run_map(gelu_kernel, (x,), dtype=float_dtype(x.dtype)), (x,), backward)
 
 
-@op(binary(-4, 4), gelu_grad_reference, (), dtypes="float")
+@op(binary(-4, 4), gelu_grad_reference, (0, 1), dtypes="float")
 def gelu_grad(x, dout) -> Tensor:
     r"""Derivative of `gelu` times `dout`: with :math:`s = \sigma(2u)`, :math:`dx = dout\,(s + 2 x s (1 - s) u')`.
 
-    Raises
-    ------
-    TapeError
-        If an operand is tracked: it has no derivative of its own.
+    Backward, with the cotangent :math:`g` and :math:`v = 2u`:
+    :math:`g\,dout\,s (1 - s) (2 v' + x ((1 - 2 s) v'^2 + v''))` for x, ``gelu_grad(x, g)`` for `dout`. Saves both.
     """
     x, dout = pair(x, dout)
-    refuse_tracked("gelu_grad", (x, dout))
-    return run_map(gelu_grad_kernel, (x, dout), dtype=float_dtype(result_dtype(x.dtype, dout.dtype)))
+
+    def backward(g):
+        return sum_to(g * dout * _curvature(x), x.shape), sum_to(gelu_grad(x, g), dout.shape)
+
+    dx = run_map(gelu_grad_kernel, (x, dout), dtype=float_dtype(result_dtype(x.dtype, dout.dtype)))
+    return record(dx, (x, dout), backward)
+
+
+def _curvature(x: Tensor) -> Tensor:
+    """The second derivative of `gelu`, which beyond 30 is 0 in every dtype."""
+    x = clip(x, -30.0, 30.0)
+    squared = square(x)
+    v, slope = x * (2 * ROOT + CUBE * squared), 2 * ROOT + 3 * CUBE * squared
+    s, rest = sigmoid(v), sigmoid(-v)  # 1 - s would cancel
+    return s * rest * (2.0 * slope + x * ((rest - s) * square(slope) + 6 * CUBE * x))

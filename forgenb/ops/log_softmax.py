@@ -11,9 +11,11 @@ from ..kernel import row_kernel
 from ..kernel.elementary import exp, log
 from ..kernel.primitives import accumulate, lane_max, lane_sum, lanes, maxnum, put, real
 from ..layout import count
-from ..tape import record, refuse_tracked
+from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, narrowed, run_rows, together, widened
+from .pointwise import exp as exp_
+from .reduction import sum_
 from .softmax import check_rows
 from .table import op
 
@@ -90,19 +92,21 @@ def _grad_samples(rng: np.random.Generator):
         yield (log_softmax_reference(x), rng.uniform(-2, 2, x.shape)), {}
 
 
-@op(_grad_samples, lambda y, dout: dout - np.exp(y) * dout.sum(-1, keepdims=True), (), dtypes="alike")
+@op(_grad_samples, lambda y, dout: dout - np.exp(y) * dout.sum(-1, keepdims=True), (0, 1), dtypes="alike")
 def log_softmax_grad(y, dout) -> Tensor:
     r"""Gradient of `log_softmax` from its output y: :math:`dx = dout - e^y \sum_k dout_k`.
 
-    Raises
-    ------
-    TapeError
-        If an operand is tracked: it has no derivative of its own.
+    Backward, with the cotangent :math:`g`: :math:`-g\,e^y \sum_k dout_k` for y and :math:`g - \sum_k g_k\,e^{y_k}`
+    for `dout`. Saves both.
     """
     y, dout = together(y, dout)
-    refuse_tracked("log_softmax_grad", (y, dout))
     check_rows("log_softmax_grad", y)
-    y, dout, dtype = widened(y), widened(dout), y.dtype
-    dx = empty(y.shape, y.dtype, y.backend)
-    run_rows(log_softmax_grad_kernel, (count(y.shape[:-1]), y.shape[-1]), (y, dout, dx))
-    return narrowed(dx, dtype)
+    operands = widened(y), widened(dout)
+    dx = empty(y.shape, operands[0].dtype, y.backend)
+    run_rows(log_softmax_grad_kernel, (count(y.shape[:-1]), y.shape[-1]), (*operands, dx))
+
+    def backward(g):
+        share = g * exp_(y)
+        return -share * sum_(dout, -1, True), g - sum_(share, -1, True)
+
+    return record(narrowed(dx, y.dtype), (y, dout), backward)

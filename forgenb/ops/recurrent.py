@@ -11,11 +11,15 @@ from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.elementary import sigmoid, tanh
 from ..kernel.primitives import lanes, put
-from ..tape import record, refuse_tracked
+from ..tape import record
 from ..tensor import Tensor, empty
+from .activations import sigmoid as sigmoid_
+from .activations import tanh as tanh_
 from .apply import narrowed, run_rows, together, widened
+from .joining import concat, split
 from .movement import zeros
 from .plans import one_float
+from .steps import record_steps
 from .table import op
 
 
@@ -158,6 +162,8 @@ def lstm_cell(gates, c) -> tuple[Tensor, Tensor]:
 
 def _grad_samples(rng: np.random.Generator):
     for (gates, c), _ in _samples(rng):
+        if c.size > 10:
+            continue  # the larger one is a sample of lstm_cell, whose gradient this is
         yield (gates, c, rng.uniform(-2, 2, c.shape), rng.uniform(-2, 2, c.shape)), {}
 
 
@@ -170,25 +176,29 @@ def _grad_reference(gates, c, dh, dnext_c):
     return np.concatenate(parts, -1), d * f
 
 
-@op(_grad_samples, _grad_reference, (), outputs=2, dtypes="one float")
+@op(_grad_samples, _grad_reference, (0, 1, 2, 3), outputs=2, dtypes="one float")
 def lstm_cell_grad(gates, c, dh, dnext_c) -> tuple[Tensor, Tensor]:
     """Gradients (dgates, dc) of `lstm_cell`, see there.
 
-    Raises
-    ------
-    TapeError
-        If an operand is tracked: it has no derivative of its own.
+    Backward: through the formulas of `lstm_cell`, written in ops. Saves the operands.
     """
-    gates, c, dh, dnext_c = together(gates, c, dh, dnext_c)
-    refuse_tracked("lstm_cell_grad", (gates, c, dh, dnext_c))
+    operands = gates, c, dh, dnext_c = together(gates, c, dh, dnext_c)
     _check("lstm_cell_grad", (gates,), c, 4)
     one_float("lstm_cell_grad", (gates, dh, dnext_c))
-    dtype = c.dtype
-    gates, c, dh, dnext_c = (widened(t.detach()) for t in (gates, c, dh, dnext_c))
-    dgates, dc = (empty(t.shape, t.dtype, t.backend) for t in (gates, c))
-    operands = gates, c, dh, dnext_c, dgates, dc
-    run_rows(lstm_cell_grad_kernel, (c.shape[0], gates.shape[1], c.shape[1]), operands, work=gates.shape[1])
-    return narrowed(dgates, dtype), narrowed(dc, dtype)
+    sources = tuple(widened(t.detach()) for t in operands)
+    results = tuple(empty(t.shape, t.dtype, t.backend) for t in sources[:2])
+    sizes = c.shape[0], gates.shape[1], c.shape[1]
+    run_rows(lstm_cell_grad_kernel, sizes, (*sources, *results), work=gates.shape[1])
+
+    def steps(gates, c, dh, dnext_c):
+        gi, gf, gg, go = split(gates, 4, -1)
+        i, f, g, o = sigmoid_(gi), sigmoid_(gf), tanh_(gg), sigmoid_(go)
+        out = tanh_(f * c + i * g)
+        d = dnext_c + dh * o * (1.0 - out * out)
+        parts = d * g * i * (1.0 - i), d * c * f * (1.0 - f), d * i * (1.0 - g * g), dh * out * o * (1.0 - o)
+        return concat(*parts, axis=-1), d * f
+
+    return record_steps(tuple(narrowed(t, c.dtype) for t in results), operands, steps)
 
 
 def _gru_samples(rng: np.random.Generator):
@@ -245,6 +255,8 @@ def gru_cell(gates, hidden, h) -> Tensor:
 
 def _gru_grad_samples(rng: np.random.Generator):
     for arrays, _ in _gru_samples(rng):
+        if arrays[2].size > 10:
+            continue  # the larger one is a sample of gru_cell, whose gradient this is
         yield (*arrays, rng.uniform(-2, 2, arrays[2].shape)), {}
 
 
@@ -257,21 +269,25 @@ def _gru_grad_reference(gates, hidden, h, dnext_h):
     return np.concatenate((dr, dz, dn), -1), np.concatenate((dr, dz, dn * r), -1), dnext_h * z
 
 
-@op(_gru_grad_samples, _gru_grad_reference, (), outputs=3, dtypes="one float")
+@op(_gru_grad_samples, _gru_grad_reference, (0, 1, 2, 3), outputs=3, dtypes="one float")
 def gru_cell_grad(gates, hidden, h, dnext_h) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients (dgates, dhidden, dh) of `gru_cell`, see there.
 
-    Raises
-    ------
-    TapeError
-        If an operand is tracked: it has no derivative of its own.
+    Backward: through the formulas of `gru_cell`, written in ops. Saves the operands.
     """
-    gates, hidden, h, dnext_h = together(gates, hidden, h, dnext_h)
-    refuse_tracked("gru_cell_grad", (gates, hidden, h, dnext_h))
+    operands = gates, hidden, h, dnext_h = together(gates, hidden, h, dnext_h)
     _check("gru_cell_grad", (gates, hidden), h, 3)
     one_float("gru_cell_grad", (gates, dnext_h))
-    dtype = h.dtype
-    operands = tuple(widened(t.detach()) for t in (gates, hidden, h, dnext_h))
-    results = tuple(empty(t.shape, t.dtype, t.backend) for t in operands[:3])
-    run_rows(gru_cell_grad_kernel, (h.shape[0], gates.shape[1], h.shape[1]), (*operands, *results), work=gates.shape[1])
-    return tuple(narrowed(t, dtype) for t in results)  # type: ignore[return-value]
+    sources = tuple(widened(t.detach()) for t in operands)
+    results = tuple(empty(t.shape, t.dtype, t.backend) for t in sources[:3])
+    run_rows(gru_cell_grad_kernel, (h.shape[0], gates.shape[1], h.shape[1]), (*sources, *results), work=gates.shape[1])
+
+    def steps(gates, hidden, h, dnext_h):
+        (gr, gz, gn), (hr, hz, hn) = split(gates, 3, -1), split(hidden, 3, -1)
+        r, z = sigmoid_(gr + hr), sigmoid_(gz + hz)
+        new = tanh_(gn + r * hn)
+        dn, dz = dnext_h * (1.0 - z) * (1.0 - new * new), dnext_h * (h - new) * z * (1.0 - z)
+        dr = dn * hn * r * (1.0 - r)
+        return concat(dr, dz, dn, axis=-1), concat(dr, dz, dn * r, axis=-1), dnext_h * z
+
+    return record_steps(tuple(narrowed(t, h.dtype) for t in results), operands, steps)

@@ -22,8 +22,9 @@ class Op:
 
     `samples(rng)` yields ``(arrays, keywords)``: float64 (or integer) NumPy inputs on odd shapes, inside
     the domain and away from kinks. `reference` computes the forward in float64 NumPy, independent of the
-    kernels. `differentiable` says which inputs have a gradient, `dtypes` names the rule of `forgenb.dtypes.RULES` that
-    gives the dtype of its results.
+    kernels. `differentiable` says which inputs have a gradient, `second` whether that gradient can be differentiated
+    again, and so on; if not, a sweep under ``create_graph`` raises a TapeError that names the op, by `refuse_tracked`
+    in its gradient. `dtypes` names the rule of `forgenb.dtypes.RULES` that gives the dtype of its results.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Op:
     samples: Callable
     reference: Callable
     differentiable: tuple[int, ...] = (0,)
+    second: bool = True
     gradient_tolerance: float = 1e-6
     outputs: int = 1
     in_place: bool = False

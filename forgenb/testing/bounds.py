@@ -35,7 +35,7 @@ _KINDS = {
     """,
     ROUNDED: "add sub mul div outer scale sqrt square square_grad dropout embedding",
     SUM: """
-        attention attention_grad avg_pool2d avg_pool2d_grad batchnorm batchnorm_inference bce_with_logits
+        attention attention_grad avg_pool2d avg_pool2d_grad batchnorm batchnorm_grad batchnorm_inference bce_with_logits
         bce_with_logits_grad conv1d conv2d conv2d_input_grad conv2d_weight_grad cross_entropy cross_entropy_grad cumsum
         dot einsum groupnorm groupnorm_grad gru_cell gru_cell_grad huber_loss kl_div kl_terms l1_loss layernorm
         layernorm_grad log_softmax_grad logsumexp lstm_cell lstm_cell_grad matmul mean mse_loss nll_loss norm rmsnorm
@@ -46,7 +46,6 @@ _KINDS = {
 
 RESULTS: dict[str, Bound] = {
     **{name: kind for kind, names in _KINDS.items() for name in names.split()},
-    "batchnorm_grad": Bound(32.0, "largest", "1500 terms of both signs in one number"),
     "cosh": Bound(2.5, reason="an exponential and its inverse added"),
     "elu_grad": Bound(2.5, reason="two products after the exponential"),
     "gelu": Bound(32.0, reason="a cubic before the exponential, which multiplies its error by its argument"),
@@ -72,13 +71,19 @@ RESULTS: dict[str, Bound] = {
 GRADIENTS: dict[str, Bound] = {
     "batchnorm": Bound(32.0, "largest", "1500 terms of both signs in one number"),
     "batchnorm_inference": Bound(32.0, "largest", "1500 terms of both signs in one number"),
+    "bce_with_logits_grad": Bound(32.0, "largest", "a sum of sigmoid(z) - y, of which little may be left"),
     "gelu": Bound(8.0, "largest", "see gelu_grad"),
     "gelu_erf_grad": Bound(16.0, "largest", "2 - x^2 and 1 + erf cancel"),
+    "gelu_grad": Bound(16.0, "largest", "see gelu; the curvature changes its sign at x = -1.41 and 1.41"),
+    "groupnorm_grad": Bound(16.0, "largest", "see layernorm_grad"),
     "gru_cell": Bound(16.0, "largest", "1 - n^2 and 1 - r of numbers that are rounded already"),
+    "gru_cell_grad": Bound(16.0, "largest", "see gru_cell"),
+    "layernorm_grad": Bound(16.0, "largest", "g - mean(g) - xhat mean(g xhat), of which little may be left"),
     "logsumexp": Bound(16.0, "largest", "exp of a difference multiplies the rounding of both by its argument"),
     "lstm_cell": Bound(16.0, "largest", "1 - g^2 and 1 - i of numbers that are rounded already"),
     "prod": Bound(8.0, "largest", "up to 60 factors, each product rounded"),
     "rmsnorm": Bound(8.0, "largest", "g - xhat mean(g xhat), of which little may be left"),
+    "rmsnorm_grad": Bound(16.0, "largest", "see rmsnorm"),
     "sigmoid": Bound(16.0, "largest", "1 - out from an out that is rounded already"),
     "silu_grad": Bound(16.0, "largest", "two terms of both signs, which cancel where the slope is 0"),
     "softmax": Bound(8.0, "largest", "dout - sum(out dout) from an out that is rounded already"),

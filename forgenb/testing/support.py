@@ -22,6 +22,9 @@ Each cell lists the dtypes in which an op passes every check of the conformance 
 NumPy reference in float64, gradients, their accumulation, equal bits in every run, NaN and infinities, memory of its
 own, unchanged operands, ids checked before a launch. A dtype that the op itself refuses is not listed.
 
+Under "second" stands whether gradients can be differentiated again (`create_graph`), once and as often as wanted, on
+every backend; a test compares that with differences of the gradients. An op that says no raises an error with its name.
+
 Bounds are in units in the last place, of each element or of the largest number among operands and results; the second
 is that of gradients in float16 and float32.
 
@@ -42,12 +45,13 @@ def passed(results: Iterable[Result]) -> dict[str, dict[str, bool | None]]:
 
 def support_table(names: Sequence[str], tables: Sequence[dict[str, dict[str, bool | None]]]) -> str:
     """The page for the backends `names` with what `passed` found on each."""
-    header = ["op", *names, "bound", "of gradients"]
+    header = ["op", *names, "second", "bound", "of gradients"]
     rows = []
     for name, row in TABLE.items():
         cells = [" ".join(SHORT[d] for d in DTYPES if found[name].get(d)) or "-" for found in tables]
         slopes = _bound(gradient_bound(name)) if row.differentiable else "-"
-        rows.append([f"`{name}`", *cells, _bound(bound(name, "")), slopes])
+        again = "-" if not row.differentiable else "yes" if row.second else "no"
+        rows.append([f"`{name}`", *cells, again, _bound(bound(name, "")), slopes])
     return HEAD.format(names=" ".join(names)) + table(header, rows) + "\n"
 
 

@@ -120,6 +120,12 @@ def test_attention_keeps_nothing_of_time_by_time():
     assert [t.shape for t, _ in out.node.saved] == [(1, 200, 36)]
 
 
+def test_a_recorded_sweep_of_attention_keeps_nothing_of_time_by_time():
+    x = fnb.tensor(draw(1, 200, 36), requires_grad=True)
+    ops.attention(x, 2).backward(draw(1, 200, 12), create_graph=True)
+    assert [t.shape for t, _ in x.grad.node.saved] == [(1, 200, 36), (1, 200, 12)]
+
+
 def test_results_do_not_depend_on_what_memory_held(monkeypatch):
     config = fnb.models.GPTConfig(vocab=11, context=8, layers=2, heads=2, width=16)
     ids = np.random.default_rng(0).integers(0, 11, (3, 9))

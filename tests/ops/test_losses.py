@@ -5,7 +5,7 @@ import pytest
 
 import forgenb as fnb
 from forgenb import ops
-from forgenb.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError
+from forgenb.errors import ArgumentError, DTypeError, IndexRangeError, ShapeError, TapeError
 
 
 def draw(*shape, seed=0, dtype="float64", tracked=False):
@@ -153,3 +153,22 @@ def test_a_cell_whose_outputs_are_used_in_part():
 def test_what_does_not_fit_is_refused(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_classes_as_whole_numbers_have_second_derivatives_too():
+    """The curvature of each loss is that of its formula, whose targets have none."""
+    z = np.array([0.5, -1.0, 2.0])
+    found = fnb.hessian(lambda z: ops.bce_with_logits(z, [1, 0, 1]))(fnb.tensor(z))
+    s = 1 / (1 + np.exp(-z))
+    np.testing.assert_allclose(found.numpy(), np.diag(s * (1 - s) / 3), rtol=1e-13)
+    found = fnb.hessian(lambda z: ops.cross_entropy(z, 1))(fnb.tensor(z))
+    p = np.exp(z) / np.exp(z).sum()
+    np.testing.assert_allclose(found.numpy(), np.diag(p) - np.outer(p, p), rtol=1e-13)
+
+
+def test_targets_changed_between_two_sweeps_are_noticed():
+    z, targets = fnb.tensor(np.zeros((2, 3)), requires_grad=True), fnb.tensor([0, 1])
+    ops.cross_entropy(z, targets).backward(create_graph=True)
+    targets.assign_(fnb.tensor([2, 2]))
+    with pytest.raises(TapeError, match=r"cross_entropy_grad saved a tensor of shape \(2,\).*changed in place"):
+        (z.grad * z.grad).sum().backward()

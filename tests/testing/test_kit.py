@@ -153,3 +153,8 @@ def test_the_page_of_what_is_supported_has_every_op():
     rows = re.findall(r"^\| `(\w+)` \| ([^|]*) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert [name for name, _ in rows] == list(TABLE)
     assert all({"f16", "f32", "f64"} <= set(cell.split()) for _, cell in rows)
+
+
+def test_the_page_says_what_can_be_differentiated_twice():
+    cells = dict(re.findall(r"^\| `(\w+)` \|(?:[^|]*\|){2} (\S+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+    assert cells == {n: "-" if not r.differentiable else "yes" if r.second else "no" for n, r in TABLE.items()}
