@@ -18,6 +18,7 @@ from ..errors import ArgumentError, GradcheckError, MisfitError
 from ..random import generator
 from .compare import Disagreement, compare
 from .diagnosis import Diagnosis, diagnose, misfit
+from .forward import check_forward
 from .reference import complex_gradient, furthest
 from .slopes import Slopes
 from .subject import Subject, contracted, signed
@@ -27,7 +28,13 @@ DIFFERENCES = 1e-6
 
 
 def gradcheck(
-    f: Callable, *inputs, tolerance: float = 1e-6, seed: int = 0, order: int = 1, reference: Callable | None = None
+    f: Callable,
+    *inputs,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+    order: int = 1,
+    forward: bool = False,
+    reference: Callable | None = None,
 ) -> bool:
     """Whether backward through `f` agrees with differences of `f`, or an error that says what is wrong and where.
 
@@ -47,6 +54,8 @@ def gradcheck(
         Of the cotangents, of the directions and of the values of parameters.
     order : int
         2 checks the gradient of the gradient too, through ``create_graph=True``.
+    forward : bool
+        Check the derivative along a random direction too, which `forgenb.jvp` gives.
     reference : callable, optional
         The same function of NumPy arrays. Where it computes with complex numbers, the gradient is also compared with
         its derivative by the complex step, which is right to the last digits, so `tolerance` may be 1e-12; it then
@@ -82,6 +91,8 @@ def gradcheck(
     if not subject.floats:
         raise ArgumentError("gradcheck got no float input, so there is no gradient to check: pass float64 tensors")
     _check(subject, tolerance, seed, "", reference)
+    if forward:
+        check_forward(subject, tolerance, seed)
     if order == 2:
         _check(_of_gradients(subject, seed), tolerance, seed, "second order, ")
     return True
