@@ -79,7 +79,7 @@ def _differences(subject: Subject, directions: Arrays) -> Arrays:
     here = outputs(0.0)
     for step in (STEP, *(STEP * factor for factor in SHRINK[:2])):
         rows = zip(*(outputs(t * step) for t in (1, 0.5, -0.5, -1)), here, strict=True)
-        parts = [_slope(*row, step) for row in rows]
+        parts = [_slope(row, step) for row in rows]
         if all(smooth for _, smooth in parts):
             return [central for central, _ in parts]
     raise ArgumentError(
@@ -88,8 +88,9 @@ def _differences(subject: Subject, directions: Arrays) -> Arrays:
     )
 
 
-def _slope(far, near, before, behind, here, step: float) -> tuple[np.ndarray, bool]:
+def _slope(row: tuple[np.ndarray, ...], step: float) -> tuple[np.ndarray, bool]:
     """The slope of each entry, and whether the one-sided ones agree."""
+    far, near, before, behind, here = row
     central = (4 * (near - before) / step - (far - behind) / (2 * step)) / 3
     right, left = (4 * (near - here) - (far - here)) / step, (4 * (here - before) - (here - behind)) / step
     gap = np.abs(right - left).max(initial=0.0)
