@@ -1,10 +1,10 @@
 """Every wrong rule of the collection is rejected by `gradcheck`, and the right rule beside it is not."""
 
 import pytest
+from gradcheck.naming import named
 from gradcheck.wrong_rules import CASES, FAMILIES, NONE, PROBLEMS, VOCABULARY
 
 import forgenb as fnb
-from forgenb.errors import TapeError
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
@@ -12,10 +12,9 @@ def test_the_right_rule_is_accepted(problem):
     assert fnb.gradcheck(problem.op(problem.right), *problem.drawn())
 
 
-@pytest.mark.parametrize(("problem", "wrong"), CASES, ids=[f"{p.name}: {w.slip}" for p, w in CASES])
-def test_a_wrong_rule_is_rejected(problem, wrong):
-    with pytest.raises(TapeError):
-        fnb.gradcheck(problem.op(wrong.rule), *problem.drawn())
+@pytest.mark.parametrize("number", range(len(CASES)), ids=[f"{p.name}: {w.slip}" for p, w in CASES])
+def test_a_wrong_rule_is_rejected(number):
+    assert named(number).text.startswith("gradcheck: ")
 
 
 def test_the_collection_is_wide_and_its_names_are_those_of_the_vocabulary():

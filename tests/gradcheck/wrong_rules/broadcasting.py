@@ -10,6 +10,7 @@ from .case import (
     FACTOR,
     MASK,
     MEAN,
+    OVERWRITTEN,
     SHIFT,
     SIGN,
     SWAPPED,
@@ -39,7 +40,8 @@ PROBLEMS = [
             Wrong("bias not summed", {UNSUMMED}, lambda dout, x, b: (dout, dout)),
             Wrong("bias summed along rows", {UNSUMMED, TRANSPOSE}, lambda dout, x, b: (dout, dout.sum(axis=1))),
             Wrong("bias averaged", {MEAN, FACTOR}, lambda dout, x, b: (dout, dout.mean(axis=0))),
-            Wrong("the last row only", {UNSUMMED}, lambda dout, x, b: (dout, dout[-1])),
+            # also OVERWRITTEN: what a loop over the rows with = for += leaves
+            Wrong("the last row only", {UNSUMMED, OVERWRITTEN}, lambda dout, x, b: (dout, dout[-1])),
         ],
     ),
     Problem(

@@ -162,7 +162,8 @@ PROBLEMS = [
         ops.abs,
         away_from_0,
         right=lambda dout, x: dout * np.sign(x),
-        wrong=[Wrong("dout handed on", {SIGN, FACTOR, CHAIN}, lambda dout, x: dout)],
+        # also MASK: the slope is 1 in one branch and -1 in the other, and the rule has 1 in both
+        wrong=[Wrong("dout handed on", {SIGN, FACTOR, CHAIN, MASK}, lambda dout, x: dout)],
     ),
     Problem(
         "relu",

@@ -18,6 +18,7 @@ from .case import (
     STALE,
     SWAPPED,
     TRANSPOSE,
+    ZERO,
     Problem,
     Wrong,
 )
@@ -31,17 +32,13 @@ class Cached:
     """A square of its input, which it keeps for backward in one place however often it is called."""
 
     def __init__(self):
-        self.first = self.last = np.zeros(())
+        self.last = np.zeros(())
 
     def __call__(self, x):
         """Twice the layer: x^4."""
-        self.first = np.array(x.numpy())
         y = x * x
         self.last = np.array(y.numpy())
         return y * y
-
-    def right(self, dout, x):
-        return dout * 2 * self.last * 2 * self.first
 
     def wrong(self, dout, x):
         return dout * 2 * self.last * 2 * self.last
@@ -131,7 +128,8 @@ PROBLEMS = [
         right=lambda dout, x: dout * KEPT * 1.5,
         wrong=[
             Wrong("not rescaled", {FACTOR}, lambda dout, x: dout * KEPT),
-            Wrong("mask drawn anew", {STALE, MASK}, lambda dout, x: dout * REDRAWN * 1.5),
+            # also SHIFT: the rows of this mask happen to be those of the other, moved by one
+            Wrong("mask drawn anew", {STALE, MASK, SHIFT}, lambda dout, x: dout * REDRAWN * 1.5),
             Wrong("the dropped ones", {MASK}, lambda dout, x: dout * (1 - KEPT) * 1.5),
         ],
     ),
@@ -139,7 +137,7 @@ PROBLEMS = [
         "one layer called twice",
         twice,
         lambda r: (r.uniform(0.5, 1.5, 5),),
-        right=twice.right,
+        right=lambda dout, x: 4 * dout * x**3,  # not from what is kept: gradcheck calls the layer elsewhere as well
         wrong=[Wrong("both backward steps see the second input", {STALE}, twice.wrong)],
     ),
     Problem(
@@ -174,7 +172,8 @@ PROBLEMS = [
         four_squares,
         right=recurrent_rule,
         wrong=[
-            Wrong("nothing through the state", {DROPPED}, lambda *given: recurrent_rule(*given, through=0.0)),
+            # also ZERO: all that the first state has comes through the second
+            Wrong("nothing through the state", {DROPPED, ZERO}, lambda *given: recurrent_rule(*given, through=0.0)),
             Wrong(
                 "slope at the earlier state",
                 {STALE, SHIFT, ARGUMENT},

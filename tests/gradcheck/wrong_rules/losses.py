@@ -93,7 +93,8 @@ PROBLEMS = [
         right=lambda dout, x: dout - probabilities(x) * dout.sum(axis=1, keepdims=True),
         wrong=[
             Wrong("sum of dout taken for 1", {CHAIN, FACTOR, UNSUMMED}, lambda dout, x: dout - probabilities(x)),
-            Wrong("dout not summed", {UNSUMMED}, lambda dout, x: dout - probabilities(x) * dout),
+            # also DROPPED: of the terms of the sum the entry's own is left
+            Wrong("dout not summed", {UNSUMMED, DROPPED}, lambda dout, x: dout - probabilities(x) * dout),
         ],
     ),
     Problem(

@@ -1,4 +1,5 @@
-"""Which words of the collection each name of the diagnosis stands for; written before the first score.
+"""Which words of the collection each name of the diagnosis stands for; written before the first score
+(but for "mask-wrong" and "wrong-axis", which came with hypotheses of their own).
 
 The collection has the plain words of a teacher, the diagnosis finer names. A name that stands for no word is right in
 no case.
@@ -44,12 +45,14 @@ WORDS: dict[str | None, set[str]] = {
     "off-by-one": {SHIFT},
     "wrong-index": {SHIFT},
     "broadcast": {UNSUMMED},
+    "wrong-axis": {UNSUMMED},
     "not-spread": {UNSUMMED},
     "kept-axes": {UNSUMMED},
     "overwritten": {OVERWRITTEN},
     "output-left-out": {DROPPED},
     "mask-inverted": {MASK},
     "mask-missing": {MASK},
+    "mask-wrong": {MASK},
     "stale": {STALE},
     "term-dropped": {DROPPED},
     "value-for-derivative": set(),
