@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 
 from ..errors import MisfitError
 from .evidence import MOST, Evidence, fits
-from .mistakes import arguments, incoming, masks, places, points, scale, terms, values
+from .mistakes import arguments, axes, incoming, masks, one_term, pieces, places, points, scale, terms, values
 from .mistakes.mistake import Mistake
 from .subject import Arrays, Subject
 
-MISTAKES: tuple[Mistake, ...] = (
-    *incoming.MISTAKES,
+NOT_LINEAR: tuple[Mistake, ...] = (masks.OF_INCOMING, *incoming.NOT_LINEAR)
+"""Tried on rules that are not linear in the incoming gradient, and those alone."""
+LINEAR: tuple[Mistake, ...] = (
     scale.ZERO,
+    incoming.MERGED,
     *masks.MISTAKES,
     arguments.SWAPPED,
     scale.SIGN,
@@ -29,22 +31,37 @@ MISTAKES: tuple[Mistake, ...] = (
     scale.SUM,
     scale.FACTOR,
     scale.MEAN_OF_CONTRIBUTIONS,
+    incoming.MERGED_VALUES,
     terms.OWN_ONLY,
     terms.TWICE,
+    one_term.SIDE,
     terms.WITHOUT_SIGNS,
+    pieces.LOOP,
     *places.MISTAKES,
+    axes.PLACED,
+    *pieces.MISTAKES,
+    *places.INDEXED,
+    masks.SHIFTED,
+    masks.ANOTHER,
+    one_term.TRANSPOSED,
     terms.ONE_SIGN,
     *points.OTHER_VALUES,
+    pieces.SHIFTED,
+    *axes.MISTAKES,
     values.TOTAL,
     *points.MISTAKES,
+    one_term.PRODUCT_RULE,
     *values.SIMPLE,
+    points.OF_FUNCTIONS,
     *masks.OF_FUNCTIONS,
+    *one_term.MISTAKES,
     *terms.INSIDE,
     values.WRONG,
     *terms.PRODUCTS,
     *values.OTHERS,
     *terms.LAST,
 )
+MISTAKES = NOT_LINEAR + LINEAR
 BROADCAST = Mistake("broadcast", "The usual mistake: the gradient is not summed over the broadcast axes {axes}.")
 """Seen by its shape, before any number is compared."""
 
@@ -73,7 +90,7 @@ def diagnose(subject: Subject, outputs: Arrays, cotangents: Arrays, number: int,
 
 def explained(evidence: Evidence) -> tuple[Mistake, dict[str, Any]] | None:
     """The first mistake that agrees, and the words that complete its sentence."""
-    for mistake in MISTAKES:
+    for mistake in LINEAR if evidence.linear else NOT_LINEAR:
         words = mistake.test(evidence)
         if words is not None:
             return mistake, words

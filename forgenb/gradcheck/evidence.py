@@ -55,10 +55,10 @@ class Evidence:
         self.y = outputs[0] if len(outputs) == 1 else _flat(outputs)
         self.w = _flat(cotangents)
         self.label = subject.labels[number]
-        self.drawn = self._pulled(self.w)[self.place]
+        self.drawn = self.pulled(self.w)[self.place]
         self.nothing = self.pull(cotangents)[self.place] is None
-        self.at_zero = self._pulled(np.zeros_like(self.w))[self.place]
-        self.rules = [np.array(rows) for rows in zip(*(self._pulled(row) for row in np.eye(self.w.size)), strict=True)]
+        self.at_zero = self.pulled(np.zeros_like(self.w))[self.place]
+        self.rules = [np.array(rows) for rows in zip(*(self.pulled(row) for row in np.eye(self.w.size)), strict=True)]
         self.trues = [self.jacobian(n, subject.values) for n in subject.floats]
 
     @property
@@ -127,7 +127,8 @@ class Evidence:
         except Exception:  # the values are a guess, and a function may refuse them for any reason
             return np.full(self.true.shape, np.nan)
 
-    def _pulled(self, row: np.ndarray) -> list[np.ndarray]:
+    def pulled(self, row: np.ndarray) -> list[np.ndarray]:
+        """What the rule makes of one cotangent for all outputs, in one row for each float input."""
         ends = np.cumsum([y.size for y in self.outputs])[:-1]
         parts = [p.reshape(y.shape) for p, y in zip(np.split(row, ends), self.outputs, strict=True)]
         sizes = (self.subject.values[n].size for n in self.subject.floats)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.wrong_rules import CASES, MISFITS, draw, numpy_op, v
+from support import further_wrong_rules, wrong_rules
+from support.wrong_rules import MISFITS, draw, numpy_op, v
 
 import forgenb as fnb
 from forgenb import ops
@@ -19,7 +20,9 @@ NAMES = {
     "operands-swapped", "wrong-argument", "mean-for-sum", "sum-for-mean", "factor", "overwritten", "off-by-one",
     "transpose", "reversed", "output-for-input", "input-for-output", "wrong-operand", "negated-input", "stale", "chain",
     "output-left-out", "wrong-index", "factor-of-values", "value-for-derivative", "wrong-function", "term-dropped",
+    "mask-wrong", "wrong-axis",
 }  # fmt: skip
+CASES = wrong_rules.CASES + further_wrong_rules.CASES
 numbered = pytest.mark.parametrize("case", CASES, ids=[f"{n}-{case.mistake}" for n, case in enumerate(CASES)])
 
 
@@ -105,6 +108,18 @@ def test_values_that_are_kept_too_long_are_named(when):
     error = failure(numpy_op(forward, lambda d, x: 3 * d * kept["x"] ** 2), v)
     assert error.mistake == "stale"
     assert f"values of {when} call" in str(error)
+
+
+def test_values_kept_in_one_place_are_named_whatever_is_made_of_them():
+    kept = {}
+
+    def forward(x):
+        kept["x"] = x.copy()
+        return x**3
+
+    error = failure(numpy_op(forward, lambda d, x: d * np.sinh(kept["x"]) * kept["x"].mean()), v)
+    assert error.mistake == "stale"
+    assert "values of the latest call" in str(error)
 
 
 def test_values_kept_for_each_call_are_fine():

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from ..evidence import Evidence
-from .mistake import Found, Mistake
+from .mistake import Found, Mistake, constant_ratio, written
 
 
 def _ignored(e: Evidence) -> Found:
     """A rule without the incoming gradient gives for every one what the right rule gives for ones."""
-    if e.linear or not e.near(e.true.T @ np.ones(e.w.size), e.drawn):
+    if not e.near(e.true.T @ np.ones(e.w.size), e.drawn):
         return None
     return {"label": e.label}
 
@@ -27,10 +27,42 @@ INSTEAD: dict[str, Callable] = {
 
 
 def _something_else(e: Evidence) -> Found:
-    if e.linear:
-        return None
     for what, change in INSTEAD.items():
         if e.near(e.true.T @ change(e.w), e.drawn):
+            return {"what": what}
+    return None
+
+
+def _ignored_in_one_term(e: Evidence) -> Found:
+    """Without an incoming gradient something arrives: a known number times what lacks for ones."""
+    constant = e.at_zero
+    slopes = e.rule - constant
+    if e.x.size < 2 or not constant.any() or not e.near(slopes.T @ e.w + constant, e.drawn):
+        return None
+    lacking = (e.true - slopes).sum(0)
+    c = constant_ratio(constant, lacking)
+    return {} if c and written(c, 1e-4) is not None and e.near(c * lacking, constant) else None
+
+
+def _stepped(e: Evidence) -> Found:
+    """Another input, on which the derivative depends linearly, has already moved along its own gradient."""
+    right = e.true.T @ e.w
+    for number in e.others:
+        value = e.subject.values[number]
+        gradient = (e.trues[e.subject.floats.index(number)].T @ e.w).reshape(value.shape)
+        change = e.at(number, value - gradient).T @ e.w - right
+        c = constant_ratio(e.drawn - right, change)
+        if e.x.size > 1 and c and written(c, 1e-4) is not None and e.near(right + c * change, e.drawn):
+            return {"label": e.subject.labels[number], "c": written(c, 1e-4)}
+    return None
+
+
+def _merged_values(e: Evidence) -> Found:
+    """The terms of each entry are one number before dout comes in, which is then summed by itself."""
+    used = np.abs(e.true) > e.close
+    counts = np.maximum(used.sum(0), 1)
+    for what, total in (("summed", e.true.sum(0)), ("averaged", e.true.sum(0) / counts)):
+        if (counts > 1).any() and e.agrees(used * total):
             return {"what": what}
     return None
 
@@ -44,7 +76,7 @@ def _merged(e: Evidence) -> Found:
     return None
 
 
-MISTAKES = (
+NOT_LINEAR = (
     Mistake(
         "ignores-incoming",
         "the rule leaves out the incoming gradient dout, by which each term is multiplied.",
@@ -55,5 +87,21 @@ MISTAKES = (
         "the rule multiplies by {what} where the incoming gradient dout itself is needed.",
         _something_else,
     ),
-    Mistake("merged-incoming", "the incoming gradient is {what} to one number before it is used.", _merged),
+    Mistake(
+        "ignores-incoming",
+        "one term of the rule leaves out the incoming gradient dout, or its sum.",
+        _ignored_in_one_term,
+    ),
+    Mistake(
+        "stale",
+        "the rule uses {label} after a step of {c} times its own gradient: the values of forward are needed.",
+        _stepped,
+    ),
+)
+"""Of rules that are not linear in the incoming gradient, as every right one is."""
+MERGED = Mistake("merged-incoming", "the incoming gradient is {what} to one number before it is used.", _merged)
+MERGED_VALUES = Mistake(
+    "merged-incoming",
+    "terms and incoming gradient are {what} before they are multiplied; their products must be.",
+    _merged_values,
 )

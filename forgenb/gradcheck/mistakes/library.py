@@ -100,7 +100,7 @@ def singles(e: Evidence, shape: tuple[int, ...]) -> Family:
     """1, and functions of the output and of each float input that can be broadcast to a shape."""
     found = [("1", np.ones(shape).ravel())]
     with np.errstate(all="ignore"):
-        for label, value in _bases(e, shape):
+        for label, value in bases(e, shape):
             found += [(form.format(label), function(value).ravel()) for form, function in FUNCTIONS.items()]
         if shape == e.x.shape:
             found += [*_along_axes(e), *_products(e)]
@@ -143,7 +143,8 @@ def pairs(e: Evidence, shape: tuple[int, ...]) -> Family:
     return Family(label, np.concatenate([one.rows, products, quotients]))
 
 
-def _bases(e: Evidence, shape: tuple[int, ...]) -> Iterator[Candidate]:
+def bases(e: Evidence, shape: tuple[int, ...]) -> Iterator[Candidate]:
+    """The float inputs and the output, as far as they can be broadcast to a shape."""
     own = [(e.label, e.x)] + [(e.subject.labels[n], e.subject.values[n]) for n in e.others]
     for label, value in [*own, ("the output", e.y)]:
         if value.size == 1 or _spreads(value.shape, shape):

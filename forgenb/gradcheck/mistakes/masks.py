@@ -9,6 +9,7 @@ import numpy as np
 from ..evidence import Evidence, Slopes
 from .library import singles
 from .mistake import Found, Mistake
+from .places import OFF, displacements
 
 
 def _two_values(e: Evidence) -> tuple[np.ndarray, np.ndarray, float, float] | None:
@@ -54,6 +55,41 @@ def _missing(e: Evidence) -> Found:
     return None
 
 
+def _shifted(e: Evidence) -> Found:
+    """Both slopes are right, and each is the neighbour's."""
+    rows = _two_values(e) if e.elementwise else None
+    if rows is None:
+        return None
+    true, rule, _, _ = rows
+    for what, source, inside in displacements(e.x.shape):
+        if e.near(true[source] * inside, rule):
+            return {"what": f"the mask is shifted {what}"}
+    return None
+
+
+def _another(e: Evidence) -> Found:
+    """Both slopes are right, and some entries have the other one."""
+    rows = _two_values(e) if e.elementwise else None
+    if rows is None:
+        return None
+    true, rule, low, high = rows
+    taken = np.abs(rule - high) < np.abs(rule - low)
+    known = taken.any() and not taken.all() and e.near(np.where(taken, high, low), rule)
+    return {"count": int((np.abs(rule - true) > e.close * 10).sum())} if known else None
+
+
+def _of_incoming(e: Evidence) -> Found:
+    """The branch is that of the sign of dout, so the rule is not linear."""
+    rows = _two_values(e) if e.elementwise else None
+    if rows is None:
+        return None
+    _, _, low, high = rows
+    for positive, negative in ((low, high), (high, low)):
+        if e.near(e.w * np.where(e.w > 0, positive, negative), e.drawn):
+            return {"label": e.label}
+    return None
+
+
 def _branch(row: np.ndarray, known: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """(a candidate times a constant, where the slopes are that) for each that holds in some places, not by chance."""
     for u in known:
@@ -96,7 +132,7 @@ def _one_branch(e: Evidence) -> Found:
     branches = _branches(e, rows)
     masks = {here.tobytes() for _, here in branches}
     for slope, here in branches:
-        if slope.any() and (~here).tobytes() in masks and e.near(slope, rows.rule):
+        if slope[~here].any() and (~here).tobytes() in masks and e.near(slope, rows.rule):
             return {"value": "whichever it is in"}
     return None
 
@@ -106,6 +142,13 @@ MISSING = "the branch's mask is left out: every entry has the slope of one branc
 MISTAKES = (
     Mistake("mask-inverted", INVERTED, _inverted),
     Mistake("mask-missing", MISSING, _missing),
+)
+SHIFTED = Mistake("off-by-one", OFF, _shifted)
+ANOTHER = Mistake(
+    "mask-wrong", "the mask is another one: {count} entries have the slope of the branch not taken.", _another
+)
+OF_INCOMING = Mistake(
+    "wrong-operand", "the branch is chosen by the incoming gradient dout where it must be by {label}.", _of_incoming
 )
 OF_FUNCTIONS = (
     Mistake("mask-inverted", INVERTED, _branches_changed),

@@ -53,7 +53,7 @@ def _end_left_out(e: Evidence) -> Found:
     return None
 
 
-def _displacements(shape: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def displacements(shape: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """(what, where each entry comes from, whether it comes from anywhere) of shifts by one."""
     places = np.arange(int(np.prod(shape))).reshape(shape)
     for axis, length in enumerate(shape):
@@ -68,10 +68,10 @@ def _displacements(shape: tuple[int, ...]) -> Iterator[tuple[str, np.ndarray, np
 
 
 def _shifted(e: Evidence) -> Found:
-    for what, source, inside in _displacements(e.x.shape):
+    for what, source, inside in displacements(e.x.shape):
         if e.agrees(e.true[:, source] * inside):
             return {"what": f"the gradient is shifted {what}"}
-    for what, source, inside in _displacements(e.y.shape):
+    for what, source, inside in displacements(e.y.shape):
         if e.agrees(e.true[source] * inside[:, None]):
             return {"what": f"the incoming gradient is shifted {what}"}
     return None
@@ -170,6 +170,8 @@ MISTAKES = (
     Mistake("off-by-one", OFF, _shifted),
     Mistake("reversed", "an index runs the wrong way: {what}.", _reversed),
     Mistake("transpose", TURNED, _operand_transposed),
+)
+INDEXED = (
     Mistake("wrong-index", "an index is wrong: {what}.", _wrong_index),
     Mistake("reversed", "an index runs the wrong way: {what}.", _operand_reversed),
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
 
 from ..evidence import Evidence
 from ..subject import EARLIER, LATER
+from .library import FUNCTIONS, MANY, bases
 from .mistake import Found, Mistake, constant_ratio
+from .values import ratios
 
 
 def _stale(e: Evidence) -> Found:
@@ -17,6 +20,16 @@ def _stale(e: Evidence) -> Found:
         if e.agrees(e.jacobian_or_nan(e.subject.nearby(which))):
             return {"when": when}
     return None
+
+
+def _kept_in_one_place(e: Evidence) -> Found:
+    """The gradient of one call changes with the latest one, and not by itself."""
+    found = []
+    for values in (e.subject.values, e.subject.values, e.subject.nearby(LATER)):
+        e.subject.evaluate(values)
+        found.append(e.pulled(e.w)[e.place])
+    same = np.array_equal(found[0], found[1])
+    return {"when": "the latest"} if same and not e.near(found[0], found[2]) else None
 
 
 def _output_for_input(e: Evidence) -> Found:
@@ -67,16 +80,37 @@ def _input_for_output(e: Evidence) -> Found:
     return None
 
 
+def _function_of_another(e: Evidence) -> Found:
+    """The rule has a function of one value where the same function of another one belongs."""
+    for shape, ratio in ratios(e):
+        used = ratio != 0
+        if len(np.unique(np.round(ratio[used], 9))) < MANY:
+            continue
+        given = [(label, value.ravel()[used]) for label, value in bases(e, shape)]
+        for (wrong, a), (right, b) in itertools.permutations(given, 2):
+            for function in FUNCTIONS.values():
+                with np.errstate(all="ignore"):
+                    quotient = function(a) / function(b)
+                if e.near(quotient, ratio[used]):
+                    return {"label": right, "other": wrong}
+    return None
+
+
 def _negated(e: Evidence) -> Found:
     return {"label": e.label} if e.agrees(e.at(e.number, -e.x)) else None
 
 
+STALE = "the rule uses values of {when} call: they must be saved for each call by itself."
 OTHER_VALUES = (
-    Mistake("stale", "the rule uses values of {when} call: they must be saved for each call by itself.", _stale),
+    Mistake("stale", STALE, _stale),
+    Mistake("stale", STALE, _kept_in_one_place),
     Mistake("wrong-operand", "the rule uses {other} where it needs {label}.", _other_input),
 )
 MISTAKES = (
     Mistake("output-for-input", "the rule uses the output where it needs {label}.", _output_for_input),
     Mistake("input-for-output", "the rule uses {label} where it needs the output.", _input_for_output),
     Mistake("negated-input", "the rule uses the negative of {label}.", _negated),
+)
+OF_FUNCTIONS = Mistake(
+    "wrong-operand", "the rule has {other} in a function where {label} belongs.", _function_of_another
 )

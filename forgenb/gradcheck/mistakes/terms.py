@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..evidence import Evidence
-from .library import MANY, pairs, singles, totals
+from .library import MANY, pairs, reciprocals, singles, totals
 from .mistake import SMALL, Found, Mistake, constant_ratio, written
 
 ENOUGH = 2
@@ -27,7 +27,13 @@ def _own_only(e: Evidence) -> Found:
     return {"what": "those by the other entries"} if _square(e) and e.agrees(np.diag(np.diag(e.true))) else None
 
 
-def _across(e: Evidence, products: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _blocks(touched: np.ndarray) -> int:
+    """How many sums there are: each entry belongs to one, or else there is one over all."""
+    rows = np.unique(touched, axis=0)
+    return len(rows) if (rows.sum(0) <= 1).all() else 1
+
+
+def across(e: Evidence, products: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Off the diagonal, the slopes of truth and rule, where what the rule lacks is few products over all it touches."""
     if not _square(e):
         return None
@@ -35,7 +41,7 @@ def _across(e: Evidence, products: int) -> tuple[np.ndarray, np.ndarray] | None:
     touched = np.abs(lacking) > e.close * np.abs(lacking).max()
     rank = np.linalg.matrix_rank(lacking, tol=10 * e.close * np.abs(lacking).max())
     full = touched.any(0).all() and touched.any(1).all()
-    blocks = len(np.unique(touched, axis=0))
+    blocks = _blocks(touched)
     if not full or rank > products * blocks or 2 * rank >= len(lacking) + (rank == 1) or touched.sum() < BLOCK:
         return None
     off = ~np.eye(len(lacking), dtype=bool)
@@ -44,7 +50,7 @@ def _across(e: Evidence, products: int) -> tuple[np.ndarray, np.ndarray] | None:
 
 def _scaled(e: Evidence) -> Found:
     """The part that comes through a sum over an axis is a constant times what it must be."""
-    rows = _across(e, 2)
+    rows = across(e, 2)
     if rows is None:
         return None
     c = constant_ratio(rows[1], rows[0])
@@ -74,17 +80,21 @@ def _inner_factor(e: Evidence) -> Found:
 
 def _through_a_sum(e: Evidence) -> Found:
     """What lacks is one product a row: a path through a sum, a mean or another total over an axis."""
-    return None if _across(e, 1) is None else {"what": "one that comes through a sum or mean over an axis"}
+    return None if across(e, 1) is None else {"what": "one that comes through a sum or mean over an axis"}
 
 
 def _known_sign(e: Evidence) -> Found:
     """Half of what lacks is a function of the values, and so is what rule and truth have in common."""
     rows = e.slopes()
-    if rows is None or _few(rows.true) or _few(rows.rule) or singles(e, rows.shape).named(rows.rule, e.close):
+    if rows is None or _few(rows.true) or _few(rows.rule) or reciprocals(e, rows.shape).named(rows.rule, e.close):
         return None
     half, common = (rows.true - rows.rule) / 2, (rows.true + rows.rule) / 2
-    if _few(half) or _few(common):
+    if _few(common):
         return None
+    if _few(half):
+        plain = rows.shape == e.x.shape and singles(e, rows.shape).named(common, e.close) is not None
+        what = totals(e).named(half, e.close, most=SMALL) if plain else None
+        return None if what is None else {"what": what}
     known = pairs(e, rows.shape)
     what = known.named(half, e.close)
     return {"what": what} if what is not None and known.named(common, e.close) is not None else None
@@ -147,7 +157,7 @@ def _sums_left_out(e: Evidence) -> Found:
         return None
     lacking = e.true - e.rule
     touched = np.abs(lacking) > e.close * np.abs(lacking).max()
-    blocks = len(np.unique(touched, axis=0))
+    blocks = _blocks(touched)
     rank = np.linalg.matrix_rank(lacking, tol=10 * e.close * np.abs(lacking).max())
     few = rank <= 2 * blocks and rank + blocks < len(lacking)
     return {"what": "all that come through sums or means over an axis"} if few else None

@@ -51,7 +51,7 @@ def _value(e: Evidence) -> Found:
     return {} if e.near(e.y.ravel(), rows.rule) else None
 
 
-def _ratios(e: Evidence):
+def ratios(e: Evidence):
     """(shape, ratio of rule and truth) by entries of the input, and by entries of the output, where that says all."""
     big = np.abs(e.true) > e.close * np.abs(e.true).max(initial=0.0)
     with np.errstate(all="ignore"):
@@ -64,7 +64,7 @@ def _ratios(e: Evidence):
 
 
 def _factor_among(e: Evidence, family: Callable, free: int = 0) -> Found:
-    for shape, ratio in _ratios(e):
+    for shape, ratio in ratios(e):
         used = ratio != 0
         if _different(ratio[used]) < ENOUGH:
             continue
@@ -86,7 +86,7 @@ def _factor_of_two_values(e: Evidence) -> Found:
 
 def _total(e: Evidence) -> Found:
     """The ratio differs from row to row and is the same within one, as a total over that axis is."""
-    if e.elementwise or not any(_same_along_an_axis(e, ratio.reshape(shape)) for shape, ratio in _ratios(e)):
+    if e.elementwise or not any(_same_along_an_axis(e, ratio.reshape(shape)) for shape, ratio in ratios(e)):
         return None
     return _factor_of_values(e) or {"what": "that is the same along an axis, as a norm or total is,", "sense": UNSURE}
 
