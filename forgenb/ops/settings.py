@@ -101,7 +101,7 @@ def probability(name: str, value, what: str = "p") -> float:
     ArgumentError
         If it is no number, or none of these.
     """
-    p = number(name, what, value)
+    p = value if type(value) is float else number(name, what, value)
     if not 0 <= p < 1:
         raise ArgumentError(f"{name} got {what}={quoted(value)}: the probability of dropping must be in [0, 1)")
     return p
@@ -130,7 +130,7 @@ def wholes(name: str, what: str, value) -> tuple[int, ...]:
     ArgumentError
         If one is not whole.
     """
-    found = _plain(value, -inf)
+    found = (value,) if type(value) is int else _plain(value, -inf)
     if found is None:
         raise _refused(name, what, value, "a whole number, or several")
     return found
@@ -205,12 +205,15 @@ def axes_in_order(name: str, ndim: int, axes, what: str = "axis") -> tuple[int, 
     """
     if type(axes) is int:
         return (one_axis(name, ndim, axes, what),)
-    found = tuple([axis + ndim if axis < 0 else axis for axis in wholes(name, what, axes)])
-    if len(set(found)) != len(found) or not all(0 <= axis < ndim for axis in found):
-        raise ShapeError(
-            f"{name} got {what}={quoted(axes)} where there are {ndim} dimensions: axes must exist, each once"
-        )
-    return found
+    found: list[int] = []
+    for axis in wholes(name, what, axes):
+        place = axis + ndim if axis < 0 else axis
+        if not 0 <= place < ndim or place in found:
+            raise ShapeError(
+                f"{name} got {what}={quoted(axes)} where there are {ndim} dimensions: axes must exist, each once"
+            )
+        found.append(place)
+    return tuple(found)
 
 
 def normalized_axes(name: str, ndim: int, axis) -> tuple[int, ...]:
