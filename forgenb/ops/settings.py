@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import reprlib
 from math import inf
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -26,8 +26,8 @@ def quoted(value) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _refused(name: str, what: str, value, wanted: str) -> ArgumentError:
-    return ArgumentError(f"{name} got {what}={quoted(value)}: it must be {wanted}")
+def _refuse(name: str, what: str, value, wanted: str) -> NoReturn:
+    raise ArgumentError(f"{name} got {what}={quoted(value)}: it must be {wanted}") from None
 
 
 def _is_late(value) -> bool:
@@ -65,9 +65,9 @@ def whole(name: str, what: str, value, least: int | None = None) -> int:
         try:
             value = _index(value)
         except TypeError:
-            raise _refused(name, what, value, _whole_number(least)) from None
+            _refuse(name, what, value, _whole_number(least))
     if least is not None and value < least:
-        raise _refused(name, what, value, _whole_number(least))
+        _refuse(name, what, value, _whole_number(least))
     return value
 
 
@@ -90,7 +90,7 @@ def number(name: str, what: str, value) -> float:
             return float(value)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise _refused(name, what, value, "a number that float64 holds")
+    _refuse(name, what, value, "a number that float64 holds")
 
 
 def probability(name: str, value, what: str = "p") -> float:
@@ -119,7 +119,7 @@ def flag(name: str, what: str, value) -> bool:
         return value
     if isinstance(value, np.bool_) or (isinstance(value, (int, np.integer)) and value in (0, 1)):
         return bool(value)
-    raise _refused(name, what, value, "True or False")
+    _refuse(name, what, value, "True or False")
 
 
 def wholes(name: str, what: str, value) -> tuple[int, ...]:
@@ -132,7 +132,7 @@ def wholes(name: str, what: str, value) -> tuple[int, ...]:
     """
     found = (value,) if type(value) is int else _plain(value, -inf)
     if found is None:
-        raise _refused(name, what, value, "a whole number, or several")
+        _refuse(name, what, value, "a whole number, or several")
     return found
 
 
@@ -185,7 +185,7 @@ def one_axis(name: str, ndim: int, axis, what: str = "axis") -> int:
     try:
         found = axis if type(axis) is int else _index(axis)
     except TypeError:
-        raise _refused(name, what, axis, "the number of one axis") from None
+        _refuse(name, what, axis, "the number of one axis")
     if not -ndim <= found < ndim:
         raise ShapeError(
             f"{name} got {what}={quoted(axis)} where there are {ndim} dimensions: the axis must exist, the last is -1"
