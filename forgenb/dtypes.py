@@ -35,7 +35,7 @@ def as_dtype(dtype) -> np.dtype:
     if dtype is float:
         return DEFAULT
     try:
-        found = np.dtype(dtype)
+        found = None if dtype is None else np.dtype(dtype)  # which NumPy would take for float64
     except TypeError:
         found = None
     if found not in _RANK:

@@ -21,6 +21,7 @@ from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .comparison import maximum, minimum
 from .pointwise import as_float, as_floats, with_cotangent
+from .settings import number, quoted
 from .table import SHAPES, op, unary
 
 
@@ -183,7 +184,7 @@ def clip_grad(x, dout, low: float = -np.inf, high: float = np.inf) -> Tensor:
     Backward, with the cotangent :math:`g`: ``clip_grad(x, g, low, high)`` for `dout`. Saves `x`.
     """
     x, dout = as_floats(x, dout)
-    bounds = (float(low), float(high))
+    bounds = number("clip_grad", "low", low), number("clip_grad", "high", high)
 
     def backward(g):
         return None, clip_grad(x, g, *bounds)
@@ -205,9 +206,11 @@ def clip(x, low: float = -np.inf, high: float = np.inf) -> Tensor:
         If the bounds are not two numbers in order.
     """
     x = as_tensor(x)
-    bounds = (float(low), float(high))
+    bounds = number("clip", "low", low), number("clip", "high", high)
     if not bounds[0] <= bounds[1]:
-        raise ArgumentError(f"clip got low={low} and high={high}: low must not exceed high, and neither may be NaN")
+        raise ArgumentError(
+            f"clip got low={quoted(low)} and high={quoted(high)}: low must not exceed high, and neither may be NaN"
+        )
     if x.dtype.kind != "f":
         x = maximum(x, low) if bounds[0] > -np.inf else x
         return minimum(x, high) if bounds[1] < np.inf else x

@@ -19,6 +19,7 @@ from ..tensor import Tensor, empty
 from .apply import as_tensor, contiguous, narrowed, run_rows
 from .ids import still_inside, wrapped_ids
 from .movement import broadcast_to, movable, zeros
+from .settings import one_axis, whole
 from .table import op
 
 
@@ -45,10 +46,9 @@ def scatter_along_kernel(row, ids, src, out):
 
 def _axis(name: str, shapes: tuple, axis: int) -> int:
     first, second = (len(s) for s in shapes)
-    if first != second or not -first <= axis < first:
-        raise ShapeError(f"{name} got shapes {shapes[0]} and {shapes[1]} and axis={axis}: both need that axis and the "
-                         "same number of dimensions")  # fmt: skip
-    return axis % first
+    if first != second:
+        raise ShapeError(f"{name} got shapes {shapes[0]} and {shapes[1]}: both need the same number of dimensions")
+    return one_axis(name, first, axis)
 
 
 def _together(name: str, x: Tensor, indices, axis: int) -> tuple[Tensor, Tensor]:
@@ -148,7 +148,7 @@ def scatter_add_along_axis(indices, src, size: int, axis: int = -1) -> Tensor:
     """
     src = as_tensor(src, indices)
     shapes = tuple(np.shape(indices) if not isinstance(indices, Tensor) else indices.shape), src.shape
-    axis = _axis("scatter_add_along_axis", shapes, axis)
+    axis, size = _axis("scatter_add_along_axis", shapes, axis), whole("scatter_add_along_axis", "size", size, 0)
     if shapes[0] != shapes[1]:
         raise ShapeError(f"scatter_add_along_axis got numbers of shape {shapes[0]} for src of shape {shapes[1]}")
     ids = contiguous(wrapped_ids("scatter_add_along_axis", indices, size, axis, src.backend))

@@ -16,6 +16,7 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, copied, pair, run_map
 from .reduction import sum_to
+from .settings import number
 from .table import binary, op, unary
 
 
@@ -148,4 +149,4 @@ def scale(x, alpha: float = 0.5) -> Tensor:
     def backward(dout):
         return (scale(dout, alpha),)
 
-    return record(run_map(scale_kernel, (x,), (float(alpha),)), (x,), backward)
+    return record(run_map(scale_kernel, (x,), (number("scale", "alpha", alpha),)), (x,), backward)

@@ -19,6 +19,7 @@ from .copying import copy_kernel
 from .indexing import is_index_array, key_parts, view_geometry
 from .movement import broadcast_to
 from .plans import same_backend
+from .settings import whole
 from .table import op
 
 
@@ -121,7 +122,7 @@ def kv_append(cache: Tensor, src, length: int) -> Tensor:
     TapeError
         If `cache` or `src` is tracked and ops are recorded.
     """
-    src = as_tensor(src, cache)
+    src, length = as_tensor(src, cache), whole("kv_append", "length", length)
     same_backend("kv_append", (cache, src))
     if cache.ndim != 3 or src.ndim != 3 or (cache.shape[0], cache.shape[2]) != (src.shape[0], src.shape[2]):
         raise ShapeError(

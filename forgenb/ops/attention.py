@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError
 from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, narrowed, run_rows, together, widened
@@ -23,6 +23,8 @@ from .joining import stack
 from .matmul import matmul, product
 from .movement import reshape, transpose
 from .plans import floats_only
+from .settings import probability
+from .settings import whole as whole_number
 from .softmax import (
     STRETCH,
     softmax,
@@ -145,6 +147,11 @@ def _check(qkv: Tensor, heads: int) -> None:
         )
 
 
+def _settings(name: str, heads: int, p: float, seed: int, offset: int) -> tuple[int, float, int, int]:
+    heads, seed = whole_number(name, "heads", heads), whole_number(name, "seed", seed)
+    return heads, probability(name, p), seed, whole_number(name, "offset", offset)
+
+
 @op(_samples, attention_reference, dtypes="floats")
 def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
     r"""Causal self-attention: for each head :math:`out = softmax(q k^T / \sqrt{d})\,v`, where a query sees itself and
@@ -176,9 +183,8 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
     Vaswani et al., "Attention Is All You Need", 2017, section 3.2.
     """
     qkv = as_tensor(qkv)
+    heads, p, seed, offset = _settings("attention", heads, p, seed, offset)
     _check(qkv, heads)
-    if not 0 <= p < 1:
-        raise ArgumentError(f"attention got p={p}: the probability of dropping must be in [0, 1)")
     packed = widened(qkv.detach())
     out = empty((*qkv.shape[:2], qkv.shape[2] // 3), packed.dtype, packed.backend)
     time = qkv.shape[1]
@@ -235,6 +241,7 @@ def attention_grad(qkv, dout, heads: int, p: float = 0.0, seed: int = 0, offset:
         If `dout` has another dtype.
     """
     qkv, dout = together(qkv, dout)
+    heads, p, seed, offset = _settings("attention_grad", heads, p, seed, offset)
     _check(qkv, heads)
     packed, slope, dtype = widened(qkv), widened(dout), qkv.dtype
     if slope.dtype is not packed.dtype:

@@ -23,6 +23,7 @@ from .plans import one_float
 from .pointwise import rsqrt
 from .reduction import mean as mean_
 from .reduction import sum_, sum_middle
+from .settings import flag, number, quoted
 from .statistics import var as var_
 from .steps import record_steps
 from .table import op
@@ -207,7 +208,9 @@ def batchnorm(x, gamma, beta, eps: float = 1e-5, running=None, momentum: float =
     ----------
     Ioffe and Szegedy, "Batch Normalization", 2015.
     """
-    x, gamma, beta, *moved = together(x, gamma, beta, *(running or ()))
+    momentum = number("batchnorm", "momentum", momentum)
+    x, gamma, beta, *moved = together(x, gamma, beta, *_statistics(running))
+    eps = number("batchnorm", "eps", eps)
     _check("batchnorm", x, (gamma, beta, *moved))
     elements = x.shape[0] * count(x.shape[2:])
     if elements < 2:
@@ -230,6 +233,15 @@ def batchnorm(x, gamma, beta, eps: float = 1e-5, running=None, momentum: float =
         return batchnorm_grad(x, gamma, *own, dout, eps)
 
     return record(narrowed(out, x.dtype), (x, gamma, beta), backward)
+
+
+def _statistics(running) -> tuple[Tensor, ...]:
+    """The tensors that are moved in place, two or none."""
+    if running is None:
+        return ()
+    if isinstance(running, (tuple, list)) and len(running) == 2 and all(isinstance(t, Tensor) for t in running):
+        return tuple(running)
+    raise ArgumentError(f"batchnorm got running={quoted(running)}: it must be two tensors, a mean and a variance")
 
 
 def _normalised(x: Tensor, mean: Tensor, var: Tensor, gamma: Tensor, beta: Tensor, eps: float) -> Tensor:
@@ -258,11 +270,11 @@ def _gradients(operands: tuple[Tensor, ...], eps: float, share: float) -> tuple[
 
 
 def _grad_samples(rng: np.random.Generator):
-    for number, ((x, gamma, _), keywords) in enumerate(_samples(rng)):
+    for place, ((x, gamma, _), keywords) in enumerate(_samples(rng)):
         if x.size > 30:
             continue  # the larger ones are samples of batchnorm, whose gradient this is
         axes = (0, *range(2, x.ndim))
-        fixed = {"fixed": True} if number == 1 else {}
+        fixed = {"fixed": True} if place == 1 else {}
         yield (x, gamma, x.mean(axes), x.var(axes), rng.uniform(-2, 2, x.shape)), {**keywords, **fixed}
 
 
@@ -283,6 +295,7 @@ def batchnorm_grad(x, gamma, mean, var, dout, eps: float = 1e-5, fixed: bool = F
     written in ops, with the statistics as operands of their own. Saves the operands.
     """
     operands = x, gamma, mean, var, dout = together(x, gamma, mean, var, dout)
+    eps, fixed = number("batchnorm_grad", "eps", eps), flag("batchnorm_grad", "fixed", fixed)
     _check("batchnorm_grad", x, (gamma,))
     one_float("batchnorm_grad", (x, dout))
     share = 0.0 if fixed else 1.0 / max(1, x.shape[0] * count(x.shape[2:]))
@@ -332,6 +345,7 @@ def batchnorm_inference(x, gamma, beta, mean, var, eps: float = 1e-5) -> Tensor:
     """
     x, gamma, beta, mean, var = together(x, gamma, beta, mean, var)
     refuse_tracked("batchnorm_inference", (mean, var))
+    eps = number("batchnorm_inference", "eps", eps)
     _check("batchnorm_inference", x, (gamma, beta, mean, var))
     out = _normalised(widened(x.detach()), widened(mean), widened(var), gamma, beta, eps)
 

@@ -20,6 +20,7 @@ from .arithmetic import div
 from .ids import checked_ids
 from .plans import floats_only
 from .reduction import sum_
+from .settings import quoted
 from .table import op
 
 NONE = -1
@@ -65,7 +66,9 @@ def class_targets(name: str, x: Tensor, targets, ignored: int | None) -> tuple[T
             "the last axis, the classes"
         )
     if ignored is not None and not (isinstance(ignored, (int, np.integer)) and -(2**63) <= ignored < 2**63):
-        raise ArgumentError(f"{name} got ignore_index={ignored!r}: give a whole number of int64, or None for none")
+        raise ArgumentError(
+            f"{name} got ignore_index={quoted(ignored)}: give a whole number of int64, or None for none"
+        )
     classes = x.shape[-1]
     return checked_ids(name, targets, classes, x.backend, "target", ignored), count(x.shape[:-1]), classes
 

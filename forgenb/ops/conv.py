@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ShapeError
 from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import copied, narrowed, row_major, run_map, together, widened
@@ -17,6 +17,7 @@ from .arithmetic import add_kernel
 from .movement import reshape, zeros
 from .plans import one_float
 from .reduction import sum_, sum_middle
+from .settings import whole
 from .table import op
 from .windows import Window, both, check_planes, fold, scattered_reference, unfold, windows_reference
 
@@ -45,8 +46,7 @@ def _check(name: str, x: Tensor, channels: int, weight: Tensor, groups: int, oth
     check_planes(name, x)
     tensors = (x, weight, *others)
     one_float(name, tensors)
-    if not isinstance(groups, int) or groups < 1:
-        raise ArgumentError(f"{name} got groups={groups!r}: it must be a whole number of at least 1")
+    whole(name, "groups", groups, 1)
     if weight.ndim != 4 or 0 in weight.shape or weight.shape[0] % groups or weight.shape[1] * groups != channels:
         raise ShapeError(
             f"{name} got {channels} channels, a weight of shape {weight.shape} and groups={groups}: the weight must "
@@ -216,6 +216,7 @@ def conv2d_input_grad(dout, weight, size, stride=1, padding=0, dilation=1, group
         As `conv2d`, or if `dout` is not of the shape that an input of that size leads to.
     """
     dout, weight = together(dout, weight)
+    groups = whole("conv2d_input_grad", "groups", groups, 1)
     _check("conv2d_input_grad", dout, weight.shape[1] * groups if weight.ndim == 4 else 0, weight, groups, ())
     window = _window("conv2d_input_grad", (weight.shape[2], weight.shape[3]), stride, padding, dilation)
     size = both("conv2d_input_grad", "size", size, 1)
@@ -299,7 +300,8 @@ def conv2d_weight_grad(x, dout, kernel, stride=1, padding=0, dilation=1, groups:
     check_planes(name, x)
     check_planes(name, dout)
     one_float(name, (x, dout))
-    if not isinstance(groups, int) or groups < 1 or x.shape[1] % groups or o % groups or x.shape[0] != dout.shape[0]:
+    groups = whole(name, "groups", groups)
+    if groups < 1 or x.shape[1] % groups or o % groups or x.shape[0] != dout.shape[0]:
         raise ShapeError(f"{name} got shapes {x.shape} and {dout.shape} and groups={groups}, which do not fit")
     window.check(name, dout, x.shape[2:])
     size, settings = x.shape[2:], (stride, padding, dilation, groups)
@@ -372,6 +374,8 @@ def conv1d(x, weight, bias=None, stride: int = 1, padding: int = 0, dilation: in
             f"conv1d got shapes {x.shape} and {weight.shape}: it needs [samples, channels, length] and "
             "[out, in / groups, width]"
         )
+    stride, padding = whole("conv1d", "stride", stride, 1), whole("conv1d", "padding", padding, 0)
+    dilation, groups = whole("conv1d", "dilation", dilation, 1), whole("conv1d", "groups", groups, 1)
     planes = reshape(x, (*x.shape[:2], 1, x.shape[2]))
     taps = reshape(weight, (*weight.shape[:2], 1, weight.shape[2]))
     out = conv2d(planes, taps, bias, (1, stride), (0, padding), (1, dilation), groups)

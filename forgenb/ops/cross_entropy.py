@@ -27,6 +27,7 @@ from .movement import reshape
 from .plans import same_backend
 from .pointwise import exp as exp_
 from .reduction import mean, sum_
+from .settings import number, quoted
 from .statistics import logsumexp
 from .steps import record_steps
 from .table import op
@@ -102,6 +103,13 @@ def cross_entropy_reference(x, targets, label_smoothing=0.0, ignore_index=NONE):
     return -terms.sum(-1)[kept].sum() / kept.sum()
 
 
+def _share(name: str, label_smoothing) -> float:
+    found = number(name, "label_smoothing", label_smoothing)
+    if not 0 <= found <= 1:
+        raise ArgumentError(f"{name} got label_smoothing={quoted(label_smoothing)}: it must be in [0, 1]")
+    return found
+
+
 @op(_samples, cross_entropy_reference, dtypes="floats")
 def cross_entropy(logits, targets, label_smoothing: float = 0.0, ignore_index: int | None = None) -> Tensor:
     r"""Mean cross entropy of logits over the rows that are not ignored, in nats.
@@ -139,8 +147,7 @@ def cross_entropy(logits, targets, label_smoothing: float = 0.0, ignore_index: i
     "Rethinking the Inception Architecture for Computer Vision", 2016, section 7.
     """
     logits = as_tensor(logits, targets)
-    if not 0 <= label_smoothing <= 1:
-        raise ArgumentError(f"cross_entropy got label_smoothing={label_smoothing}: it must be in [0, 1]")
+    label_smoothing = _share("cross_entropy", label_smoothing)
     targets, rows, classes = class_targets("cross_entropy", logits, targets, ignore_index)
     source = widened(logits.detach())
     loss, lse = (empty((rows,), source.dtype, logits.backend) for _ in range(2))
@@ -190,6 +197,7 @@ def cross_entropy_grad(
     operands.
     """
     logits = as_tensor(logits, targets) if isinstance(targets, Tensor) else logits
+    label_smoothing = _share("cross_entropy_grad", label_smoothing)
     operands = together(logits, lse, dout, *(() if total is None else (total,)))
     same_backend("cross_entropy_grad", operands)
     logits, *rest = operands

@@ -13,13 +13,17 @@ from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .comparison import where
 from .copying import copy_kernel
-from .movement import axes_in_order, zeros
+from .movement import zeros
+from .settings import one_axis, sizes, whole
 from .table import op
 
 
 def _geometry(name: str, shape: tuple, strides: tuple, offset: int, axis1: int, axis2: int) -> tuple:
     """Shape, strides and offset of the view of a diagonal, which becomes the last axis."""
-    first, second = axes_in_order(name, len(shape), (axis1, axis2))
+    offset = whole(name, "offset", offset)
+    first, second = one_axis(name, len(shape), axis1, "axis1"), one_axis(name, len(shape), axis2, "axis2")
+    if first == second:
+        raise ShapeError(f"{name} got axes ({axis1}, {axis2}) where there are {len(shape)} dimensions: it needs two")
     size = max(
         0, min(shape[first], shape[second] - offset) if offset >= 0 else min(shape[first] + offset, shape[second])
     )
@@ -93,7 +97,7 @@ def undiagonal(x, shape: tuple[int, ...], offset: int = 0, axis1: int = 0, axis2
         If `x` does not have the shape of that diagonal.
     """
     x = as_tensor(x)
-    out = zeros(tuple(shape), x.dtype, x.backend)
+    out = zeros(sizes("undiagonal", "shape", shape), x.dtype, x.backend)
     place = out.view(*_geometry("undiagonal", out.shape, out.strides, offset, axis1, axis2))
     if place.shape != x.shape:
         raise ShapeError(f"undiagonal got shape {x.shape} for a diagonal of shape {place.shape} in {out.shape}")
@@ -113,7 +117,9 @@ def _triangle_samples(rng: np.random.Generator):
 def _triangle(name: str, x: Tensor, k: int, lower: bool) -> Tensor:
     if x.ndim == 0:
         raise ShapeError(f"{name} got a tensor without dimensions: it needs the rows and columns of a matrix")
-    below = np.tri(x.shape[-2:][0], x.shape[-1], k if lower else k - 1, dtype=bool)
+    rows, columns = x.shape[-2:][0], x.shape[-1]
+    last = max(-rows - 1, min(whole(name, "k", k), columns + 1))
+    below = np.tri(rows, columns, last if lower else last - 1, dtype=bool)
     return where(below if lower else ~below, x, zeros((), x.dtype, x.backend))
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError
 from ..kernel import map_kernel
 from ..kernel.primitives import add32, mul32, select, shr32, unit_from_bits, xor32
 from ..random import dropout_keep, dropout_scale
@@ -15,6 +14,7 @@ from ..tape import record
 from ..tensor import Tensor
 from .apply import as_tensor, run_map
 from .plans import floats_only
+from .settings import probability, whole
 from .table import op
 
 
@@ -69,9 +69,8 @@ def dropout(x, p: float, seed: int, offset: int = 0) -> Tensor:
     ----------
     Srivastava et al., "Dropout", 2014. The hash: Jarzynski and Olano, "Hash Functions for GPU Rendering", 2020.
     """
-    x = as_tensor(x)
-    if not 0 <= p < 1:
-        raise ArgumentError(f"dropout got p={p}: the probability of dropping must be in [0, 1)")
+    x, p = as_tensor(x), probability("dropout", p)
+    seed, offset = whole("dropout", "seed", seed), whole("dropout", "offset", offset)
     floats_only("dropout", x)
     if p == 0:
         return x

@@ -16,6 +16,7 @@ from .apply import as_tensor, narrowed, run_rows, widened
 from .ids import checked_ids
 from .plans import same_backend
 from .reduction import sum_to
+from .settings import whole
 from .table import op
 
 
@@ -69,6 +70,7 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     from .indexing import take
     from .scatter import scatter_add
 
+    pos = whole("embedding", "pos", pos)
     wte = as_tensor(wte, ids if isinstance(ids, Tensor) else wpe)
     ids = checked_ids("embedding", ids, wte.shape[0] if wte.ndim else 0, wte.backend, "token id")
     if wpe is None:

@@ -20,7 +20,8 @@ from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, narrowed, row_major, run_rows
 from .casts import astype
 from .comparison import equal, where
-from .reduction import BLOCK, ROWS, as_middle, normalized_axes, reduced_shape, sum_
+from .reduction import BLOCK, ROWS, as_middle, reduced_shape, sum_
+from .settings import flag, normalized_axes, one_axis
 from .table import op
 
 
@@ -135,6 +136,7 @@ def extreme(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: bool) ->
 
 
 def _differentiable(x: Tensor, axes: tuple[int, ...], keepdims: bool, smallest: bool) -> Tensor:
+    keepdims = flag("min" if smallest else "max", "keepdims", keepdims)
     kept = reduced_shape(x.shape, axes, True)
 
     def backward(dout, out):
@@ -211,10 +213,9 @@ def _index_samples(rng: np.random.Generator):
 
 
 def _first_index(name: str, x, axis, keepdims: bool) -> Tensor:
-    if axis is not None and not isinstance(axis, int):
-        raise ArgumentError(f"{name} got axis={axis!r}: an index points along one axis, or with None into all elements")
-    x, axes = _prepared(name, x, axis)
-    shape = reduced_shape(x.shape, axes, keepdims)
+    x = as_tensor(x)
+    x, axes = _prepared(name, x, None if axis is None else one_axis(name, x.ndim, axis))
+    shape = reduced_shape(x.shape, axes, flag(name, "keepdims", keepdims))
     out = empty(shape, INT64, x.backend)
     if out.size:
         middle, outer, n, inner = _middle(x, axes)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real, sqrt
 from ..layout import count
@@ -19,6 +19,7 @@ from .movement import reshape, zeros
 from .plans import one_float
 from .pointwise import rsqrt, square
 from .reduction import mean, sum_, sum_middle
+from .settings import number, whole
 from .steps import record_steps
 from .table import op
 
@@ -88,8 +89,7 @@ def groupnorm_reference(x, gamma, beta, groups, eps=1e-5):
 
 def _check(name: str, x: Tensor, vectors: tuple[Tensor, ...], groups: int) -> None:
     one_float(name, (x, *vectors))
-    if not isinstance(groups, int) or groups < 1:
-        raise ArgumentError(f"{name} got groups={groups!r}: it must be a whole number of at least 1")
+    whole(name, "groups", groups, 1)
     if x.ndim < 2 or 0 in x.shape[1:] or x.shape[1] % groups or any(v.shape != x.shape[1:2] for v in vectors):
         listed = ", ".join(str(v.shape) for v in vectors)
         raise ShapeError(
@@ -128,6 +128,7 @@ def groupnorm(x, gamma, beta, groups: int, eps: float = 1e-5) -> Tensor:
     Wu and He, "Group Normalization", 2018.
     """
     x, gamma, beta = together(x, gamma, beta)
+    eps = number("groupnorm", "eps", eps)
     _check("groupnorm", x, (gamma, beta), groups)
     source, (n, c), s = widened(x.detach()), x.shape[:2], count(x.shape[2:])
     out = empty(x.shape, source.dtype, x.backend)
@@ -167,6 +168,7 @@ def groupnorm_grad(x, gamma, dout, groups: int, eps: float = 1e-5) -> tuple[Tens
     Backward: through the formulas of `groupnorm`, written in ops. Saves the operands.
     """
     x, gamma, dout = together(x, gamma, dout)
+    eps = number("groupnorm_grad", "eps", eps)
     _check("groupnorm_grad", x, (gamma,), groups)
     one_float("groupnorm_grad", (x, dout))
     (n, c), s = x.shape[:2], count(x.shape[2:])

@@ -18,6 +18,7 @@ from ..tensor import Tensor, empty
 from .apply import as_tensor, narrowed, run_rows, together
 from .movement import movable
 from .plans import same_backend
+from .settings import quoted, whole
 from .table import op
 
 SIZES = ((1, 3, 1, 4), (2, 2, 3, 2), (1, 1, 1, 1), (2, 0, 2, 3), (3, 1, 2, 5))
@@ -25,6 +26,7 @@ SIZES = ((1, 3, 1, 4), (2, 2, 3, 2), (1, 1, 1, 1), (2, 0, 2, 3), (3, 1, 2, 5))
 
 
 def _check_counts(name: str, heads: int, batch: int) -> None:
+    heads, batch = whole(name, "heads", heads), whole(name, "batch", batch)
     if heads < 1 or batch < 1:
         raise ArgumentError(f"{name} got heads={heads} and batch={batch}: both must be at least 1")
 
@@ -221,8 +223,9 @@ def unsplit_head(d, which: int, batch: int = 1) -> Tensor:
     ArgumentError
         If `which` is not 0, 1 or 2.
     """
-    if which not in (0, 1, 2):
-        raise ArgumentError(f"unsplit_head got which={which!r}: it is 0 for q, 1 for k or 2 for v")
+    if whole("unsplit_head", "which", which) not in (0, 1, 2):
+        raise ArgumentError(f"unsplit_head got which={quoted(which)}: it is 0 for q, 1 for k or 2 for v")
+    batch = whole("unsplit_head", "batch", batch)
     q, k, v = (d if which == i else None for i in range(3))
     return unsplit_heads(q, k, v, batch)
 

@@ -21,6 +21,7 @@ from .copying import copy_kernel
 from .ids import wrapped_positions
 from .movement import reshape, zeros
 from .rows import take
+from .settings import normalized_axes, sizes
 from .table import SHAPES, op
 
 
@@ -225,7 +226,7 @@ def unslice(x, shape: tuple[int, ...], key) -> Tensor:
     """
     x = as_tensor(x)
     parts = key_parts(key)
-    out = zeros(tuple(shape), x.dtype, x.backend)
+    out = zeros(sizes("unslice", "shape", shape), x.dtype, x.backend)
     place = out.view(*view_geometry(out.shape, out.strides, parts))
     if place.shape != x.shape:
         raise ShapeError(
@@ -257,8 +258,6 @@ def flip(x, axis=None) -> Tensor:
     ShapeError
         If an axis does not exist or is named twice.
     """
-    from .reduction import normalized_axes
-
     x = as_tensor(x)
     axes = normalized_axes("flip", x.ndim, axis)
     return getitem(x, tuple(slice(None, None, -1) if a in axes else slice(None) for a in range(x.ndim)))

@@ -20,6 +20,7 @@ from .copying import copy_kernel
 from .indexing import getitem
 from .movement import expand_dims, zeros
 from .plans import same_backend
+from .settings import one_axis, wholes
 from .table import op
 
 
@@ -37,12 +38,6 @@ def _operands(name: str, tensors: tuple) -> tuple[Tensor, ...]:
     same_backend(name, operands)
     dtype = result_dtype(*(t.dtype for t in operands))
     return tuple(t if t.dtype == dtype else astype(t, dtype) for t in operands)
-
-
-def _axis(name: str, ndim: int, axis: int) -> int:
-    if not -ndim <= axis < ndim:
-        raise ShapeError(f"{name} got axis={axis} where there are {ndim} dimensions: the axis must exist")
-    return axis % ndim
 
 
 def _along(axis: int, start: int, stop: int) -> tuple:
@@ -74,7 +69,7 @@ def concat(*tensors, axis: int = 0) -> Tensor:
     """
     operands = _operands("concat", tensors)
     first = operands[0]
-    axis = _axis("concat", first.ndim, axis)
+    axis = one_axis("concat", first.ndim, axis)
     rest = first.shape[:axis], first.shape[axis + 1 :]
     for other in operands[1:]:
         if other.ndim != first.ndim or (other.shape[:axis], other.shape[axis + 1 :]) != rest:
@@ -123,6 +118,7 @@ def stack(*tensors, axis: int = 0) -> Tensor:
         If there is no tensor.
     """
     operands = _operands("stack", tensors)
+    axis = one_axis("stack", operands[0].ndim + 1, axis)
     for other in operands[1:]:
         if other.shape != operands[0].shape:
             raise ShapeError(f"stack got shapes {operands[0].shape} and {other.shape}: they must be equal")
@@ -153,7 +149,7 @@ def split(x, sections, axis: int = 0) -> tuple[Tensor, ...]:
         If there is no such axis, or its size is not a multiple of `sections`.
     """
     x = as_tensor(x)
-    axis = _axis("split", x.ndim, axis)
+    axis = one_axis("split", x.ndim, axis)
     bounds = _bounds(x.shape, sections, axis)
     shapes = tuple((*x.shape[:axis], stop - start, *x.shape[axis + 1 :]) for start, stop in bounds)
     dtype, backend = x.dtype, x.backend
@@ -171,12 +167,14 @@ def split(x, sections, axis: int = 0) -> tuple[Tensor, ...]:
 
 def _bounds(shape: tuple, sections, axis: int) -> tuple[tuple[int, int], ...]:
     size = shape[axis]
-    if isinstance(sections, (int, np.integer)):
+    found = wholes("split", "sections", sections)
+    if np.ndim(sections) == 0:
+        (sections,) = found
         if sections < 1 or size % sections:
             raise ShapeError(
                 f"split of axis {axis} of shape {shape} into {sections} equal parts: {size} is not a multiple"
             )
         step = size // int(sections)
         return tuple((i * step, i * step + step) for i in range(sections))
-    cuts = [0, *(slice(0, int(c)).indices(size)[1] for c in sections), size]
+    cuts = [0, *(slice(0, c).indices(size)[1] for c in found), size]
     return tuple((start, max(start, stop)) for start, stop in pairwise(cuts))

@@ -18,6 +18,7 @@ from .movement import reshape
 from .plans import one_float
 from .pointwise import rsqrt, square
 from .reduction import mean, sum_, sum_middle
+from .settings import number
 from .steps import record_steps
 from .table import op
 
@@ -143,6 +144,7 @@ def layernorm(x, gamma, beta, eps: float = 1e-5) -> Tensor:
     Ba, Kiros and Hinton, "Layer Normalization", 2016.
     """
     x, gamma, beta = together(x, gamma, beta)
+    eps = number("layernorm", "eps", eps)
     _check("layernorm", x, (gamma, beta))
     if gamma.ndim > 1:
         n = gamma.size
@@ -182,6 +184,7 @@ def layernorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor, T
     Backward: through the formulas of `layernorm`, written in ops. Saves the operands.
     """
     x, gamma, dout = together(x, gamma, dout)
+    eps = number("layernorm_grad", "eps", eps)
     _check("layernorm_grad", x, (gamma,))
     one_float("layernorm_grad", (x, dout))
     if gamma.ndim > 1:

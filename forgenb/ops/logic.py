@@ -18,7 +18,8 @@ from ..kernel import map_kernel
 from ..tensor import Tensor, full
 from .apply import as_tensor, copied, narrowed, run_map, together
 from .extrema import extreme
-from .reduction import normalized_axes, reduced_shape
+from .reduction import reduced_shape
+from .settings import flag, normalized_axes
 from .table import PAIRS, SHAPES, op
 
 
@@ -105,7 +106,7 @@ def _axis_samples(rng: np.random.Generator):
 def _over_axes(name: str, x, axis, keepdims: bool) -> Tensor:
     """Whether one is true, or none is false: the largest of 0 and 1 or the smallest; False and True for nothing."""
     x, every = truth(as_tensor(x)), name == "all"
-    axes = normalized_axes(name, x.ndim, axis)
+    axes, keepdims = normalized_axes(name, x.ndim, axis), flag(name, "keepdims", keepdims)
     if x.size == 0:
         return full(reduced_shape(x.shape, axes, keepdims), every, BOOL, x.backend)
     return truth(extreme(copied(x, FLOAT32), axes, keepdims, every))

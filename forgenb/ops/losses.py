@@ -21,6 +21,7 @@ from .arithmetic import mul, neg
 from .comparison import where
 from .pointwise import abs_, as_float, as_floats, log, square
 from .reduction import mean, sum_
+from .settings import number, quoted
 from .table import op, unary
 
 
@@ -83,6 +84,13 @@ def l1_loss(x, y) -> Tensor:
     return mean(abs_(x - y))
 
 
+def _positive(name: str, delta) -> float:
+    found = number(name, "delta", delta)
+    if not found > 0:
+        raise ArgumentError(f"{name} got delta={quoted(delta)}: it must be above 0")
+    return found
+
+
 @map_kernel("x -> out; delta")
 def huber_kernel(x, delta):
     """Half the square near 0, a line beyond `delta`."""
@@ -106,9 +114,7 @@ def huber(x, delta: float = 1.0) -> Tensor:
     ArgumentError
         If `delta` is not above 0.
     """
-    x = as_float(x)
-    if not delta > 0:
-        raise ArgumentError(f"huber got delta={delta}: it must be above 0")
+    x, delta = as_float(x), _positive("huber", delta)
 
     def backward(dout):
         return (mul(clip(x, -delta, delta), dout),)
@@ -135,6 +141,7 @@ def huber_loss(x, y, delta: float = 1.0) -> Tensor:
     Huber, "Robust estimation of a location parameter", 1964.
     """
     x, y = _alike("huber_loss", x, y)
+    delta = _positive("huber_loss", delta)
     return mean(huber(x - y, delta))
 
 

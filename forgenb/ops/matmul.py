@@ -20,6 +20,7 @@ from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, pair, row_major
 from .plans import same_backend
 from .reduction import sum_to
+from .settings import flag, number, whole
 from .table import op
 
 
@@ -82,6 +83,8 @@ def matmul(
         If an operand is not a float tensor.
     """
     a, b = pair(a, b)
+    trans_a, trans_b = flag("matmul", "trans_a", trans_a), flag("matmul", "trans_b", trans_b)
+    alpha = number("matmul", "alpha", alpha)
     bias = None if bias is None else as_tensor(bias, a)
     _check_dtypes(a, b, bias)
     if bias is not None and bias.dtype is not a.dtype:
@@ -92,6 +95,7 @@ def matmul(
     if b_rows is not None:
         from .indexing import getitem
 
+        b_rows = whole("matmul", "b_rows", b_rows)
         if not 0 <= b_rows <= b.shape[-2]:
             raise ShapeError(f"matmul got b_rows={b_rows} for b of shape {b.shape}, which has {b.shape[-2]} rows")
         b = getitem(b, (Ellipsis, slice(0, b_rows), slice(None)))

@@ -16,6 +16,7 @@ from ..tape import record
 from ..tensor import Tensor, full
 from .apply import as_tensor, contiguous, copied
 from .plans import broadcast_shape
+from .settings import axes_in_order, one_axis, sizes, wholes
 from .table import op
 
 
@@ -38,12 +39,12 @@ def resolved_shape(name: str, x: Tensor, shape) -> tuple[int, ...]:
     ShapeError
         If the number of elements differs, naming both shapes.
     """
-    wanted = tuple(int(s) for s in (shape if isinstance(shape, (tuple, list)) else (shape,)))
+    wanted = sizes(name, "shape", shape, -1)
     if wanted.count(-1) == 1:
         known = count(tuple(s for s in wanted if s != -1))
         missing = x.size // known if known else 0
         wanted = tuple(missing if s == -1 else s for s in wanted)
-    if count(wanted) != x.size or any(s < 0 for s in wanted):
+    if count(wanted) != x.size or -1 in wanted:
         raise ShapeError(f"{name} cannot turn shape {x.shape} ({x.size} elements) into {shape}")
     return wanted
 
@@ -92,8 +93,8 @@ def transpose(x, axes=None) -> Tensor:
         If `axes` is not an order of the axes.
     """
     x = as_tensor(x)
-    order = tuple(reversed(range(x.ndim))) if axes is None else tuple(a + x.ndim if a < 0 else a for a in axes)
-    if sorted(order) != list(range(x.ndim)):
+    order = tuple(reversed(range(x.ndim))) if axes is None else axes_in_order("transpose", x.ndim, axes, "axes")
+    if len(order) != x.ndim:
         raise ShapeError(f"transpose got axes={axes} for a tensor of {x.ndim} dimensions: each must stand there once")
     inverse = tuple(int(i) for i in np.argsort(order))
 
@@ -102,15 +103,6 @@ def transpose(x, axes=None) -> Tensor:
 
     out = x.view(tuple(x.shape[a] for a in order), tuple(x.strides[a] for a in order))
     return record(out, (x,), backward)
-
-
-def axes_in_order(name: str, ndim: int, axes) -> tuple[int, ...]:
-    """`axes` (a number or several) as non-negative axes, in the order given."""
-    wanted = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
-    found = tuple(a + ndim if a < 0 else a for a in wanted)
-    if any(not 0 <= a < ndim for a in found) or len(set(found)) != len(found):
-        raise ShapeError(f"{name} got axes {axes} where there are {ndim} dimensions: axes must exist, each once")
-    return found
 
 
 def _moveaxis_samples(rng: np.random.Generator):
@@ -135,7 +127,8 @@ def moveaxis(x, source, destination) -> Tensor:
         If an axis does not exist or is named twice, or the two are not equally many.
     """
     x = as_tensor(x)
-    start, end = axes_in_order("moveaxis", x.ndim, source), axes_in_order("moveaxis", x.ndim, destination)
+    start = axes_in_order("moveaxis", x.ndim, source, "source")
+    end = axes_in_order("moveaxis", x.ndim, destination, "destination")
     if len(start) != len(end):
         raise ShapeError(f"moveaxis got source={source} and destination={destination}: they must be equally many")
     order = [axis for axis in range(x.ndim) if axis not in start]
@@ -161,7 +154,7 @@ def swapaxes(x, first: int, second: int) -> Tensor:
         If an axis does not exist.
     """
     x = as_tensor(x)
-    (one,), (other,) = axes_in_order("swapaxes", x.ndim, first), axes_in_order("swapaxes", x.ndim, second)
+    one, other = one_axis("swapaxes", x.ndim, first, "first"), one_axis("swapaxes", x.ndim, second, "second")
     order = list(range(x.ndim))
     order[one], order[other] = other, one
     return transpose(x, order)
@@ -184,8 +177,8 @@ def expand_dims(x, axis) -> Tensor:
         If a place lies outside the result or is named twice.
     """
     x = as_tensor(x)
-    several = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = axes_in_order("expand_dims", x.ndim + len(several), several)
+    places = wholes("expand_dims", "axis", axis)
+    axes = axes_in_order("expand_dims", x.ndim + len(places), places)
     shape, strides = list(x.shape), list(x.strides)
     for place in sorted(axes):
         strides.insert(place, strides[place] * max(1, shape[place]) if place < len(shape) else 1)
@@ -250,7 +243,7 @@ def broadcast_to(x, shape) -> Tensor:
         If `x` does not broadcast to `shape`.
     """
     x = as_tensor(x)
-    before, wanted = x.shape, tuple(shape)
+    before, wanted = x.shape, sizes("broadcast_to", "shape", shape)
     if before == wanted:
         return x
     if broadcast_shape("broadcast_to", (before, wanted)) != wanted:

@@ -16,6 +16,7 @@ from .indexing import getitem, view_geometry
 from .joining import concat
 from .movement import reshape
 from .rows import take
+from .settings import number, one_axis, quoted, wholes
 from .table import op
 
 MODES = ("constant", "edge", "reflect", "symmetric", "wrap")
@@ -60,6 +61,7 @@ def pad(x, pad_width, mode: str = "constant", constant_values: float = 0) -> Ten
     widths = _widths(x.ndim, pad_width)
     if mode not in MODES:
         raise ArgumentError(f"pad got mode={mode!r}: it knows {', '.join(MODES)}")
+    number("pad", "constant_values", constant_values)
     if mode != "constant":
         return _copied_margins(x, widths, mode)
     shape = tuple(before + n + after for n, (before, after) in zip(x.shape, widths, strict=True))
@@ -130,26 +132,25 @@ def roll(x, shift, axis=None) -> Tensor:
         If shifts and axes do not go together.
     """
     x = as_tensor(x)
+    steps = wholes("roll", "shift", shift)
     if axis is None:
-        return reshape(roll(reshape(x, (x.size,)), int(np.sum(shift)), 0), x.shape)
+        return reshape(roll(reshape(x, (x.size,)), sum(steps), 0), x.shape)
     total = [0] * x.ndim
-    for step, along in _turns(x.ndim, shift, axis):
+    for step, along in _turns(x.ndim, steps, axis):
         total[along] += step
     for along, step in enumerate(total):
         x = _turned(x, step % max(1, x.shape[along]), along)
     return getitem(x, ())
 
 
-def _turns(ndim: int, shift, axis) -> list[tuple[int, int]]:
-    try:
-        steps, axes = np.broadcast_arrays(np.atleast_1d(shift), np.atleast_1d(axis))
-    except ValueError:
+def _turns(ndim: int, steps: tuple[int, ...], axis) -> list[tuple[int, int]]:
+    axes = [one_axis("roll", ndim, a) for a in wholes("roll", "axis", axis)]
+    if len(steps) != len(axes) and 1 not in (len(steps), len(axes)):
         raise ArgumentError(
-            f"roll got shift={shift} and axis={axis}: one shift for all axes, or one for each"
-        ) from None
-    if not all(-ndim <= a < ndim for a in axes):
-        raise ShapeError(f"roll got axis={axis} for a tensor of {ndim} dimensions: axes must exist")
-    return [(int(step), int(a) % ndim) for step, a in zip(steps, axes, strict=True)]
+            f"roll got {len(steps)} shifts and axis={quoted(axis)}: one shift for all axes, or one for each"
+        )
+    most = max(len(steps), len(axes))
+    return list(zip(steps if len(steps) == most else steps * most, axes if len(axes) == most else axes * most))
 
 
 def _turned(x: Tensor, step: int, axis: int) -> Tensor:

@@ -17,6 +17,7 @@ from ..kernel.primitives import infinity, lanes, put, real, select
 from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, narrowed, run_rows, together, widened
+from .settings import quoted
 from .table import op
 from .windows import Window, both, check_planes, scattered_reference, windows_reference
 
@@ -37,7 +38,8 @@ def _window(name: str, x: Tensor, kernel, stride, padding) -> Window:
     window = Window(sides, steps, both(name, "padding", padding, 0))
     if any(2 * p > k for p, k in zip(window.padding, sides)):
         raise ArgumentError(
-            f"{name} got padding={padding} for kernel={kernel}: at most half of the window may be outside"
+            f"{name} got padding={quoted(padding)} for kernel={quoted(kernel)}: at most half of the window may be "
+            "outside"
         )
     return window
 

@@ -22,6 +22,7 @@ from .apply import as_tensor, pair, run_map
 from .arithmetic import add, mul, scale, sub
 from .pointwise import as_float, as_floats, log, sqrt, square
 from .reduction import sum_to
+from .settings import number
 from .table import PAIRS, SHAPES, binary, op
 
 
@@ -130,13 +131,13 @@ def pow_number_grad(x, dout, exponent: float) -> Tensor:
     `dout`. Saves both operands.
     """
     x, dout = as_floats(x, dout)
-    number = float(exponent)
+    n = number("pow_number_grad", "exponent", exponent)
 
     def backward(g):
-        steeper = number - 1.0 if number else 0.0
-        return scale(pow_number_grad(x, mul(g, dout), steeper), number), pow_number_grad(x, g, number)
+        steeper = n - 1.0 if n else 0.0
+        return scale(pow_number_grad(x, mul(g, dout), steeper), n), pow_number_grad(x, g, n)
 
-    return record(run_map(pow_number_grad_kernel, (x, dout), (number,)), (x, dout), backward)
+    return record(run_map(pow_number_grad_kernel, (x, dout), (n,)), (x, dout), backward)
 
 
 def _pow_samples(rng: np.random.Generator):
@@ -165,11 +166,11 @@ def pow_(x, y) -> Tensor:
     if type(y) in (float, int, bool):
         x = as_tensor(x)
         if x.dtype.kind == "f" or type(y) is float:
-            return _pow_number(as_float(x), float(y))
-    number = y if isinstance(y, int) else None
+            return _pow_number(as_float(x), number("pow", "y", y))
+    exponent = y if isinstance(y, int) else None
     x, y = pair(x, y)
     if x.dtype.kind != "f" and y.dtype.kind != "f":
-        return _pow_whole(x, y, number)
+        return _pow_whole(x, y, exponent)
     x, y = as_floats(x, y)
 
     def backward(dout):
@@ -180,23 +181,23 @@ def pow_(x, y) -> Tensor:
     return record(run_map(pow_kernel, (x, y)), (x, y), backward)
 
 
-def _pow_number(x: Tensor, number: float) -> Tensor:
-    if number == 2.0:
+def _pow_number(x: Tensor, exponent: float) -> Tensor:
+    if exponent == 2.0:
         return square(x)
-    if number == 0.5:
+    if exponent == 0.5:
         return sqrt(x)
 
     def backward(dout):
-        return (pow_number_grad(x, dout, number),)
+        return (pow_number_grad(x, dout, exponent),)
 
-    return record(run_map(pow_number_kernel, (x,), (number,)), (x,), backward)
+    return record(run_map(pow_number_kernel, (x,), (exponent,)), (x,), backward)
 
 
-def _pow_whole(x: Tensor, y: Tensor, number: int | None) -> Tensor:
-    """The power of integers; a `number` that the exponent is made of need not be read back."""
-    if number is None and y.size:
-        number = int(y.numpy().min())
-    if number is not None and number < 0:
+def _pow_whole(x: Tensor, y: Tensor, exponent: int | None) -> Tensor:
+    """The power of integers; an `exponent` that `y` is made of need not be read back."""
+    if exponent is None and y.size:
+        exponent = int(y.numpy().min())
+    if exponent is not None and exponent < 0:
         raise ArgumentError(
             f"pow got integers of dtype {x.dtype.name} with a negative exponent, whose result is no integer: "
             "convert the base with astype('float32')"

@@ -18,7 +18,8 @@ from .arithmetic import mul
 from .casts import astype
 from .indexing import getitem
 from .movement import reshape, transpose, zeros
-from .reduction import middle, normalized_axes, reduced_shape, summable
+from .reduction import middle, reduced_shape, summable
+from .settings import flag, normalized_axes
 from .table import SHAPES, op
 
 ALL = slice(None)
@@ -52,7 +53,7 @@ def prod(x, axis=None, keepdims: bool = False) -> Tensor:
     """
     x = summable(x)
     axes = normalized_axes("prod", x.ndim, axis)
-    shape = reduced_shape(x.shape, axes, keepdims)
+    shape = reduced_shape(x.shape, axes, flag("prod", "keepdims", keepdims))
     if x.size == 0:
         before, dtype, backend = x.shape, x.dtype, x.backend
 

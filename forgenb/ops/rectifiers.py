@@ -22,6 +22,7 @@ from .apply import run_map
 from .arithmetic import add, mul, neg, scale, sub
 from .comparison import greater, minimum, where
 from .pointwise import as_float, as_floats, exp, with_cotangent
+from .settings import number
 from .table import op, unary
 
 
@@ -53,7 +54,9 @@ def leaky_relu_grad(x, dout, slope: float = 0.01) -> Tensor:
     def backward(g):
         return None, leaky_relu_grad(x, g, slope)
 
-    return record(run_map(leaky_relu_grad_kernel, (x, dout), (float(slope),)), (x, dout), backward)
+    return record(
+        run_map(leaky_relu_grad_kernel, (x, dout), (number("leaky_relu_grad", "slope", slope),)), (x, dout), backward
+    )
 
 
 @op(unary(-2, 2, apart=(0.0,)), lambda x, slope=0.01: np.where(x > 0, x, slope * x), dtypes="float")
@@ -67,7 +70,7 @@ def leaky_relu(x, slope: float = 0.01) -> Tensor:
     def backward(dout):
         return (leaky_relu_grad(x, dout, slope),)
 
-    return record(run_map(leaky_relu_kernel, (x,), (float(slope),)), (x,), backward)
+    return record(run_map(leaky_relu_kernel, (x,), (number("leaky_relu", "slope", slope),)), (x,), backward)
 
 
 @map_kernel("x -> out; alpha")
@@ -100,7 +103,7 @@ def elu_grad(x, dout, alpha: float = 1.0) -> Tensor:
         curved = scale(mul(mul(g, dout), exp(minimum(x, 0.0))), alpha)
         return where(greater(x, 0.0), 0.0, curved), elu_grad(x, g, alpha)
 
-    return record(run_map(elu_grad_kernel, (x, dout), (float(alpha),)), (x, dout), backward)
+    return record(run_map(elu_grad_kernel, (x, dout), (number("elu_grad", "alpha", alpha),)), (x, dout), backward)
 
 
 @op(
@@ -122,7 +125,7 @@ def elu(x, alpha: float = 1.0) -> Tensor:
     def backward(dout):
         return (elu_grad(x, dout, alpha),)
 
-    return record(run_map(elu_kernel, (x,), (float(alpha),)), (x,), backward)
+    return record(run_map(elu_kernel, (x,), (number("elu", "alpha", alpha),)), (x,), backward)
 
 
 @map_kernel("x -> out")

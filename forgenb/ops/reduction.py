@@ -15,13 +15,13 @@ from functools import lru_cache
 import numpy as np
 
 from ..dtypes import DEFAULT, FLOAT16, float_dtype, sum_dtype
-from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import accumulate, lane_sum, lanes, put, real
 from ..layout import contiguous_strides, count
 from ..tape import record
 from ..tensor import Tensor, empty, full_like
 from .apply import as_tensor, copied, row_major, run_rows, widened
+from .settings import flag, normalized_axes
 from .table import SHAPES, op
 
 BLOCK = 1024
@@ -67,23 +67,6 @@ def sum_middle(x: Tensor, outer: int, n: int, inner: int) -> Tensor:
         if blocks == 1:
             return out
         x, n = out, blocks
-
-
-def normalized_axes(name: str, ndim: int, axis) -> tuple[int, ...]:
-    """`axis` (None, a number or a tuple) as sorted non-negative axes.
-
-    Raises
-    ------
-    ShapeError
-        If an axis is out of range or repeated.
-    """
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    found = sorted(a + ndim if a < 0 else a for a in axes)
-    if any(not 0 <= a < ndim for a in found) or len(set(found)) != len(found):
-        raise ShapeError(f"{name} got axis={axis!r} for a tensor of {ndim} dimensions: axes must exist, each once")
-    return tuple(found)
 
 
 @lru_cache(maxsize=4096)
@@ -180,7 +163,7 @@ def sum_(x, axis=None, keepdims: bool = False) -> Tensor:
 
         return (broadcast_to(reshape(dout, kept), shape),)
 
-    return record(_total(x, axes, keepdims), (x,), backward)
+    return record(_total(x, axes, flag("sum", "keepdims", keepdims)), (x,), backward)
 
 
 @op(lambda rng: (s for s in _axis_samples(rng) if s[0][0].size), np.mean, dtypes="float")
@@ -191,7 +174,7 @@ def mean(x, axis=None, keepdims: bool = False) -> Tensor:
 
     Backward: :math:`dx = dout / n`, broadcast along the axes. Saves nothing.
     """
-    x = as_tensor(x)
+    x, keepdims = as_tensor(x), flag("mean", "keepdims", keepdims)
     if x.dtype is FLOAT16:
         from .casts import astype
 

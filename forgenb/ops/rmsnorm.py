@@ -17,6 +17,7 @@ from .apply import narrowed, run_rows, together, widened
 from .plans import one_float
 from .pointwise import rsqrt, square
 from .reduction import mean, sum_, sum_middle
+from .settings import number
 from .steps import record_steps
 from .table import op
 
@@ -100,6 +101,7 @@ def rmsnorm(x, gamma, eps: float = 1e-5) -> Tensor:
     Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019.
     """
     x, gamma = together(x, gamma)
+    eps = number("rmsnorm", "eps", eps)
     _check("rmsnorm", x, gamma)
     source = widened(x.detach())
     out = empty(x.shape, source.dtype, x.backend)
@@ -133,6 +135,7 @@ def rmsnorm_grad(x, gamma, dout, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
     Backward: through the formulas of `rmsnorm`, written in ops. Saves the operands.
     """
     x, gamma, dout = together(x, gamma, dout)
+    eps = number("rmsnorm_grad", "eps", eps)
     _check("rmsnorm_grad", x, gamma)
     one_float("rmsnorm_grad", (x, dout))
     n, rows = x.shape[-1], count(x.shape[:-1])

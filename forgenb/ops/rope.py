@@ -19,6 +19,7 @@ from ..tape import record
 from ..tensor import Tensor, empty, from_array
 from .apply import as_tensor, narrowed, run_rows, widened
 from .plans import floats_only
+from .settings import flag, number, quoted, whole
 from .table import op
 
 
@@ -31,6 +32,10 @@ def rope_kernel(row, x, cosine, sine, out, direction):
         c, s = cosine[place, j], sine[place, j] * direction
         put(out, (row, 2 * j), a * c - b * s)
         put(out, (row, 2 * j + 1), b * c + a * s)
+
+
+FURTHEST = 2**53
+"""The last place that float64 tells from the next."""
 
 
 @lru_cache(maxsize=64)
@@ -94,12 +99,17 @@ def rope(x, base: float = 10000.0, offset: int = 0, inverse: bool = False) -> Te
     floats_only("rope", x)
     if x.ndim < 2 or x.shape[-1] % 2 or 0 in x.shape[-2:]:
         raise ShapeError(f"rope got shape {x.shape}: it needs [..., places, width] with an even width")
-    if not base > 0 or offset < 0:
-        raise ArgumentError(f"rope got base={base} and offset={offset}: it needs base > 0 and offset >= 0")
+    b, first = number("rope", "base", base), whole("rope", "offset", offset)
+    direction = -1.0 if flag("rope", "inverse", inverse) else 1.0
+    if not b > 0 or not 0 <= first <= FURTHEST:
+        raise ArgumentError(
+            f"rope got base={quoted(base)} and offset={quoted(offset)}: it needs base > 0 and offset >= 0, of places "
+            "that float64 can count"
+        )
     source, (t, d) = widened(x.detach()), x.shape[-2:]
-    table = (from_array(a.astype(source.dtype), x.backend) for a in _angles(t, d, float(base), int(offset)))
+    table = (from_array(a.astype(source.dtype), x.backend) for a in _angles(t, d, b, first))
     out = empty(x.shape, source.dtype, x.backend)
-    run_rows(rope_kernel, (count(x.shape[:-1]), d, t, d // 2), (source, *table, out), (-1.0 if inverse else 1.0,))
+    run_rows(rope_kernel, (count(x.shape[:-1]), d, t, d // 2), (source, *table, out), (direction,))
 
     def backward(dout):
         return (rope(dout, base, offset, not inverse),)

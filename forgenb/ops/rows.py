@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ShapeError
 from ..kernel import row_kernel
 from ..kernel.primitives import lanes, put
 from ..layout import count
@@ -16,6 +15,7 @@ from ..tensor import Tensor, empty
 from .apply import as_tensor, narrowed, run_rows
 from .ids import wrapped_ids
 from .movement import movable, moveaxis
+from .settings import one_axis
 from .table import op
 
 
@@ -57,9 +57,7 @@ def take(x, ids, axis: int = 0) -> Tensor:
         If `x` has no such axis.
     """
     x = as_tensor(x, ids)
-    if not -x.ndim <= axis < x.ndim:
-        raise ShapeError(f"take got axis={axis} for shape {x.shape}, which has {x.ndim} dimensions")
-    axis %= x.ndim
+    axis = one_axis("take", x.ndim, axis)
     size = x.shape[axis]
     ids = wrapped_ids("take", ids, size, axis, x.backend)
     outer, inner, m = count(x.shape[:axis]), count(x.shape[axis + 1 :]), ids.size

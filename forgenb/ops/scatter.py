@@ -26,6 +26,7 @@ from .ids import wrapped_ids
 from .movement import movable
 from .plans import same_backend
 from .rows import take
+from .settings import whole
 from .table import op
 
 BLOCK = 64
@@ -157,7 +158,7 @@ def scatter_add(ids, src, rows: int) -> Tensor:
     ShapeError
         If the shapes do not fit.
     """
-    src = as_tensor(src, ids)
+    src, rows = as_tensor(src, ids), whole("scatter_add", "rows", rows, 0)
     ids = _check_scatter("scatter_add", ids, src, rows)
     tail = src.shape[ids.ndim :]
     cols = count(tail)

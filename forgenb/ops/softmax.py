@@ -34,6 +34,7 @@ from .diagonals import tril
 from .movement import reshape
 from .plans import floats_only
 from .reduction import sum_
+from .settings import flag, whole
 from .table import op
 
 STRETCH = 64
@@ -125,6 +126,7 @@ def check_rows(name: str, x: Tensor) -> None:
 
 def _rows(name: str, x: Tensor, causal: bool, off: int) -> tuple[int, int, int]:
     check_rows(name, x)
+    causal, off = flag(name, "causal", causal), whole(name, "off", off)
     if causal and off < 0:
         raise ArgumentError(f"{name} got off={off}: every query must see at least its first key, so off >= 0")
     queries = (x.shape[-2] if x.ndim > 1 else 1) if causal else 0

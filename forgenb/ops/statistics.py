@@ -19,7 +19,8 @@ from .comparison import equal, where
 from .extrema import max_
 from .movement import reshape, zeros
 from .pointwise import as_float, exp, log, sqrt, square
-from .reduction import mean, normalized_axes, reduced_shape, sum_
+from .reduction import mean, reduced_shape, sum_
+from .settings import flag, normalized_axes, number
 from .table import op
 
 
@@ -40,8 +41,8 @@ def _with_ddof(rng: np.random.Generator):
     yield (rng.uniform(-2, 2, (2, 5)),), {"axis": 1, "ddof": 2, "keepdims": True}
 
 
-def _freedom(x: Tensor, axes: tuple[int, ...], ddof: float) -> float:
-    return float(max(count(tuple(x.shape[a] for a in axes)) - ddof, 0))
+def _freedom(name: str, x: Tensor, axes: tuple[int, ...], ddof: float) -> float:
+    return float(max(count(tuple(x.shape[a] for a in axes)) - number(name, "ddof", ddof), 0))
 
 
 def _variance(x: Tensor, axes: tuple[int, ...], keepdims: bool, freedom: float) -> Tensor:
@@ -65,8 +66,8 @@ def var(x, axis=None, keepdims: bool = False, ddof: float = 0) -> Tensor:
         If an axis does not exist or is repeated.
     """
     x = as_float(x)
-    axes = normalized_axes("var", x.ndim, axis)
-    kept, freedom = reduced_shape(x.shape, axes, True), _freedom(x, axes, ddof)
+    axes, keepdims = normalized_axes("var", x.ndim, axis), flag("var", "keepdims", keepdims)
+    kept, freedom = reduced_shape(x.shape, axes, True), _freedom("var", x, axes, ddof)
 
     def backward(dout):
         share = div(mul(reshape(dout, kept), 2.0), freedom)
@@ -92,8 +93,8 @@ def std(x, axis=None, keepdims: bool = False, ddof: float = 0) -> Tensor:
         If an axis does not exist or is repeated.
     """
     x = as_float(x)
-    axes = normalized_axes("std", x.ndim, axis)
-    kept, freedom = reduced_shape(x.shape, axes, True), _freedom(x, axes, ddof)
+    axes, keepdims = normalized_axes("std", x.ndim, axis), flag("std", "keepdims", keepdims)
+    kept, freedom = reduced_shape(x.shape, axes, True), _freedom("std", x, axes, ddof)
 
     def backward(dout, out):
         share = reshape(div(_per_root(dout, out), freedom), kept)
@@ -117,7 +118,7 @@ def norm(x, axis=None, keepdims: bool = False) -> Tensor:
         If an axis does not exist or is repeated.
     """
     x = as_float(x)
-    axes = normalized_axes("norm", x.ndim, axis)
+    axes, keepdims = normalized_axes("norm", x.ndim, axis), flag("norm", "keepdims", keepdims)
     kept = reduced_shape(x.shape, axes, True)
 
     def backward(dout, out):
@@ -154,7 +155,7 @@ def logsumexp(x, axis=None, keepdims: bool = False) -> Tensor:
         If an axis does not exist or is repeated.
     """
     x = as_float(x)
-    axes = normalized_axes("logsumexp", x.ndim, axis)
+    axes, keepdims = normalized_axes("logsumexp", x.ndim, axis), flag("logsumexp", "keepdims", keepdims)
     kept = reduced_shape(x.shape, axes, True)
 
     def backward(dout, out):

@@ -12,6 +12,7 @@ from ..tensor import Tensor
 from .apply import together
 from .matmul import matmul
 from .plans import same_backend
+from .settings import flag
 from .softmax import softmax, softmax_reference
 from .table import op
 
@@ -65,6 +66,7 @@ def unfused_attention(q, k, v, causal: bool = False, weights: bool = False) -> T
     Vaswani et al., "Attention Is All You Need", 2017, section 3.2.
     """
     q, k, v = together(q, k, v)
+    causal, weights = flag("unfused_attention", "causal", causal), flag("unfused_attention", "weights", weights)
     same_backend("unfused_attention", (q, k, v))
     if any(t.dtype.kind != "f" for t in (q, k, v)):
         found = ", ".join(t.dtype.name for t in (q, k, v))

@@ -19,6 +19,7 @@ from ..kernel.primitives import lane_barrier, lanes, put, real
 from ..tensor import Tensor, empty
 from .apply import row_major, run_rows
 from .plans import floats_only
+from .settings import quoted
 
 
 class Window(NamedTuple):
@@ -86,7 +87,7 @@ def both(name: str, what: str, value, least: int) -> tuple[int, int]:
     """
     found = tuple(value) if isinstance(value, (tuple, list)) else (value, value)
     if len(found) != 2 or any(not isinstance(v, (int, np.integer)) or v < least for v in found):
-        raise ArgumentError(f"{name} got {what}={value!r}: it must be a whole number of at least {least}, or two")
+        raise ArgumentError(f"{name} got {what}={quoted(value)}: it must be a whole number of at least {least}, or two")
     return int(found[0]), int(found[1])
 
 

@@ -120,7 +120,7 @@ def test_clip_refuses_bounds_out_of_order(bounds):
 
 
 def test_an_index_points_along_one_axis():
-    with pytest.raises(ArgumentError, match="along one axis"):
+    with pytest.raises(ArgumentError, match="argmax got axis=.0,.: it must be the number of one axis"):
         ops.argmax(leaf(1.0, 2.0), axis=(0,))
     with pytest.raises(ShapeError, match="argmin got axis=1"):
         ops.argmin(leaf(1.0, 2.0), axis=1)

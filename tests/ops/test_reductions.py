@@ -131,7 +131,7 @@ def test_axes_that_do_not_exist(name):
 
 
 def test_cumsum_runs_along_one_axis():
-    with pytest.raises(ArgumentError, match=r"cumsum got axis=\(0, 1\): it runs along one axis"):
+    with pytest.raises(ArgumentError, match=r"cumsum got axis=\(0, 1\): it must be the number of one axis"):
         ops.cumsum(fnb.tensor([[1.0]]), axis=(0, 1))
 
 

@@ -115,9 +115,10 @@ def test_what_does_not_fit_along_an_axis():
         ops.take_along_axis(x, [[3]])
     with pytest.raises(DTypeError, match="whole numbers"):
         ops.take_along_axis(x, [[0.5]])
-    for ids, axis in (([0], 1), ([[0]], 2)):
-        with pytest.raises(ShapeError, match="same number of dimensions"):
-            ops.take_along_axis(x, ids, axis)
+    with pytest.raises(ShapeError, match="same number of dimensions"):
+        ops.take_along_axis(x, [0], 1)
+    with pytest.raises(ShapeError, match="take_along_axis got axis=2 where there are 2 dimensions"):
+        ops.take_along_axis(x, [[0]], 2)
     with pytest.raises(ShapeError, match="axes other than 1 must agree or be 1"):
         ops.take_along_axis(x, [[0]] * 3)
     with pytest.raises(ShapeError, match=r"numbers of shape \(1, 2\) for src of shape \(1, 3\)"):
@@ -127,9 +128,10 @@ def test_what_does_not_fit_along_an_axis():
 
 
 def test_diagonals_that_do_not_exist():
-    for axes in ((0, 0), (0, 2)):
-        with pytest.raises(ShapeError, match="diagonal got axes"):
-            ops.diagonal(fnb.tensor([[1.0]]), 0, *axes)
+    with pytest.raises(ShapeError, match=r"diagonal got axes \(0, -2\) where there are 2 dimensions: it needs two"):
+        ops.diagonal(fnb.tensor([[1.0]]), 0, 0, -2)
+    with pytest.raises(ShapeError, match="diagonal got axis2=2 where there are 2 dimensions: the axis must exist"):
+        ops.diagonal(fnb.tensor([[1.0]]), 0, 0, 2)
     with pytest.raises(ShapeError, match="a diagonal of shape \\(2,\\)"):
         ops.undiagonal(fnb.tensor([1.0]), (2, 2))
     for f in (ops.tril, ops.triu):
