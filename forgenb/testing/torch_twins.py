@@ -97,9 +97,10 @@ def _gradients(torch: Any) -> dict[str, Callable]:
         return lambda x, dout, **keywords: _pullback(torch, lambda t: f(t, **keywords), x, dout)
 
     forward = _elementwise(torch)
-    names = "abs clip elu gelu_erf leaky_relu silu square".split()
+    names = ["clip", "elu", "gelu_erf", "leaky_relu", "silu", "square"]
     return {
         **{f"{name}_grad": of(forward[name]) for name in names},
+        "abs_grad": lambda x, dout: torch.sign(x) * dout,
         "maximum_grad": lambda x, y, dout: torch.where(x > y, dout, 0.0),
         "pow_grad": lambda x, y, dout: y * x ** (y - 1.0) * dout,
         "pow_grad_exponent": lambda x, y, dout: x**y * torch.log(x) * dout,
@@ -318,6 +319,7 @@ def _windows(torch: Any) -> dict[str, Callable]:
 
 
 def _layers(torch: Any) -> dict[str, Callable]:
+    """Layers. The backward of PyTorch 2.13's batch normalisation takes a weight with gaps for one without."""
     F = torch.nn.functional
 
     def softmax(x, causal=False, off=0):
@@ -348,7 +350,8 @@ def _layers(torch: Any) -> dict[str, Callable]:
         return torch.cat([merge_heads(part, batch) for part in (q, k, v)], 1)
 
     def unsplit_head(d, which, batch=1):
-        return unsplit_heads(*(d if part == which else torch.zeros_like(d) for part in range(3)), batch)
+        q, k, v = (d if part == which else torch.zeros_like(d) for part in range(3))
+        return unsplit_heads(q, k, v, batch)
 
     def attention(qkv, heads):
         batch, time, columns = qkv.shape
@@ -357,7 +360,9 @@ def _layers(torch: Any) -> dict[str, Callable]:
 
     def rope(x, base=10000.0, offset=0, inverse=False):
         time, width = x.shape[-2:]
-        angles = torch.arange(offset, offset + time).double()[:, None] / base ** (torch.arange(0, width, 2) / width)
+        angles = torch.arange(offset, offset + time).double()[:, None] / base ** (
+            torch.arange(0, width, 2).double() / width
+        )
         turned = torch.polar(torch.ones_like(angles), -angles if inverse else angles)
         pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], width // 2, 2).contiguous())
         return torch.view_as_real(pairs * turned).reshape(x.shape)
@@ -373,9 +378,11 @@ def _layers(torch: Any) -> dict[str, Callable]:
 
     return {
         "attention": attention,
-        "batchnorm": lambda x, gamma, beta, eps=1e-5: F.batch_norm(x, None, None, gamma, beta, True, eps=eps),
+        "batchnorm": lambda x, gamma, beta, eps=1e-5: F.batch_norm(
+            x, None, None, gamma.contiguous(), beta, True, eps=eps
+        ),
         "batchnorm_inference": lambda x, gamma, beta, mean, var, eps=1e-5: F.batch_norm(
-            x, mean, var, gamma, beta, False, eps=eps
+            x, mean, var, gamma.contiguous(), beta, False, eps=eps
         ),
         "groupnorm": lambda x, gamma, beta, groups, eps=1e-5: F.group_norm(x, groups, gamma, beta, eps),
         "gru_cell": gru_cell,

@@ -184,12 +184,14 @@ class Builder:
             self.steps = before[2]
 
     def graph(self) -> Graph:
-        """What was drawn, without leaves that nothing reads. Results that nothing reads are watched, and some others."""
+        """What was drawn, but for leaves that nothing reads; it watches results that nothing reads, and some others."""
         read = {n for e in self.entries if isinstance(e, Step) for n in e.reads}
-        entries = tuple(e for e in self.entries if isinstance(e, Step) or e.number in read)
-        made = [n for e in entries for n in (e.results if isinstance(e, Step) else (e.number,))]
-        watched = tuple(n for n in made if self.tracked[n] and (n not in read or not self.pick(3)))
-        return Graph(entries, watched, self.values, self.seed)
+        moving = [n for n, tracked in enumerate(self.tracked) if tracked]
+        made = {n for e in self.entries if isinstance(e, Step) for n in e.results}
+        watched = [n for n in moving if n in read | made and (n not in read or not self.pick(3))]
+        watched = watched or moving[-1:]
+        entries = tuple(e for e in self.entries if isinstance(e, Step) or e.number in read or e.number in watched)
+        return Graph(entries, tuple(watched), self.values, self.tracked, self.seed)
 
 
 def build(pick: Pick, seed: int, least: int, most: int, names: Iterable[str] | None = None) -> Graph:

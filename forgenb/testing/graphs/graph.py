@@ -25,6 +25,16 @@ class Leaf:
     array: np.ndarray
     tracked: bool
 
+    @property
+    def made(self) -> tuple[int, ...]:
+        """The numbers of what it gives."""
+        return (self.number,)
+
+    @property
+    def reads(self) -> list[int]:
+        """Nothing."""
+        return []
+
     def __str__(self) -> str:
         kind = "leaf" if self.tracked else "constant"
         shown = "" if self.array.dtype.kind == "f" else f" {self.array.tolist()}"
@@ -42,6 +52,11 @@ class Step:
     operands: tuple[int | float | None, ...]
     keywords: dict[str, Any]
     results: tuple[int, ...]
+
+    @property
+    def made(self) -> tuple[int, ...]:
+        """The numbers of what it gives."""
+        return self.results
 
     @property
     def reads(self) -> list[int]:
@@ -69,6 +84,8 @@ class Graph:
         The loss is the sum over these values of their product with a random cotangent.
     values : list of ndarray
         Each value by its number, from the references of the op table.
+    moving : list of bool
+        By number, whether a gradient flows back from the value.
     seed : int
         Of leaves and cotangents.
     """
@@ -76,6 +93,7 @@ class Graph:
     entries: tuple[Entry, ...]
     watched: tuple[int, ...]
     values: list[np.ndarray] = field(repr=False)
+    moving: list[bool] = field(repr=False)
     seed: int
 
     @property
@@ -101,7 +119,18 @@ class Graph:
 
     def reordered(self, entries: Iterable[Entry]) -> Graph:
         """The same graph made in another order."""
-        return Graph(tuple(entries), self.watched, self.values, self.seed)
+        return Graph(tuple(entries), self.watched, self.values, self.moving, self.seed)
+
+    def until(self, count: int) -> Graph:
+        """What the results of the entry before number `count` need, with these results watched."""
+        needed = set(self.entries[count - 1].made)
+        watched = tuple(n for n in sorted(needed) if self.moving[n])
+        kept: list[Entry] = []
+        for entry in reversed(self.entries[:count]):
+            if not needed.isdisjoint(entry.made):
+                needed.update(entry.reads)
+                kept.append(entry)
+        return Graph(tuple(reversed(kept)), watched, self.values, self.moving, self.seed)
 
     def __str__(self) -> str:
         watched = " ".join(f"v{number}" for number in self.watched)

@@ -67,13 +67,15 @@ def _planes(x, **keywords):
     return np.diff(np.sort(x.reshape(*x.shape[:2], -1), -1), axis=-1)
 
 
+ONE = ("abs", "abs_grad", "elu", "elu_grad", "leaky_relu", "leaky_relu_grad", "relu", "relu_grad", "sign")
+TWO = ("equal", "greater", "greater_equal", "l1_loss", "less", "less_equal", "maximum", "maximum_grad",
+    "minimum", "not_equal")  # fmt: skip
+TRUTHS = ("all", "any", "logical_and", "logical_not", "logical_or", "logical_xor")
+
 KINKS: dict[str, Distance] = {
-    **dict.fromkeys("abs abs_grad elu elu_grad leaky_relu leaky_relu_grad relu relu_grad sign".split(), _first),
-    **dict.fromkeys(
-        "equal greater greater_equal l1_loss less less_equal maximum maximum_grad minimum not_equal".split(),
-        _difference,
-    ),
-    **dict.fromkeys("all any logical_and logical_not logical_or logical_xor".split(), _any_real),
+    **dict.fromkeys(ONE, _first),
+    **dict.fromkeys(TWO, _difference),
+    **dict.fromkeys(TRUTHS, _any_real),
     "argmax": _two_largest,
     "argmin": _two_smallest,
     "astype": _cast,

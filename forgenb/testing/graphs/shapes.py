@@ -123,8 +123,8 @@ def roll(b: Builder, name: str) -> None:
     x = b.real(fits=vector_or_more)
     axes = several_axes(b, len(b.shape(x)))
     shifts = tuple(b.pick(7) - 3 for _ in axes)
-    one = {"shift": shifts[0], "axis": axes[0]}
-    b.apply(name, x, **b.one_of((one, {"shift": shifts[0]}, {"shift": shifts, "axis": axes})))
+    choices: tuple[dict, ...] = ({"shift": shifts[0], "axis": axes[0]}, {"shift": shifts[0]})
+    b.apply(name, x, **b.one_of((*choices, {"shift": shifts, "axis": axes})))
 
 
 @recipe("flip")
