@@ -6,7 +6,7 @@ Imports NumPy and the op table's references; it knows neither tensors nor PyTorc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,7 +72,7 @@ class Step:
 Entry = Leaf | Step
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph:
     """What `build` makes.
 
@@ -92,8 +92,8 @@ class Graph:
 
     entries: tuple[Entry, ...]
     watched: tuple[int, ...]
-    values: list[np.ndarray] = field(repr=False)
-    moving: list[bool] = field(repr=False)
+    values: list[np.ndarray]
+    moving: list[bool]
     seed: int
 
     @property
@@ -132,9 +132,13 @@ class Graph:
                 kept.append(entry)
         return Graph(tuple(reversed(kept)), watched, self.values, self.moving, self.seed)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         watched = " ".join(f"v{number}" for number in self.watched)
-        return "\n".join([*map(str, self.entries), f"loss of {watched}"])
+        return "\n".join([f"graph with numbers from seed {self.seed}:", *map(str, self.entries), f"loss of {watched}"])
+
+    def _repr_pretty_(self, printer, cycle: bool) -> None:
+        """What Hypothesis and notebooks show, which would print the fields of a dataclass otherwise."""
+        printer.text(repr(self))
 
 
 def evaluate(graph: Graph, leaf: Callable[[Leaf], Value], call: Callable[[Step, list], Any]) -> dict[int, Value]:
