@@ -37,7 +37,7 @@ def twins() -> dict[str, Callable]:
             "pip install 'forgenb[bench]', or compare with NumPy or with routines instead"
         ) from cause
     return {**_elementwise(torch), **_gradients(torch), **_reductions(torch), **_shapes(torch), **_picks(torch),
-            **_losses(torch), **_products(torch), **_windows(torch), **_layers(torch)}  # fmt: skip
+            **_losses(torch), **_products(torch), **_layers(torch)}  # fmt: skip
 
 
 def _elementwise(torch: Any) -> dict[str, Callable]:
@@ -237,7 +237,7 @@ def _picks(torch: Any) -> dict[str, Callable]:
         axis %= x.ndim
         sizes = [*np.broadcast_shapes(x.shape[:axis], indices.shape[:axis]), -1]
         sizes += np.broadcast_shapes(x.shape[axis + 1 :], indices.shape[axis + 1 :])
-        return torch.gather(x.expand(sizes), axis, indices.expand(sizes))
+        return torch.gather(x.expand(sizes), axis, indices.expand(sizes) % x.shape[axis])
 
     def scatter_add(ids, src, rows):
         rest = src.shape[ids.ndim :]
@@ -290,7 +290,8 @@ def _losses(torch: Any) -> dict[str, Callable]:
 
 
 def _products(torch: Any) -> dict[str, Callable]:
-    def matmul(a, b, bias=None, trans_a=False, trans_b=False, alpha=1.0):
+    def matmul(a, b, bias=None, trans_a=False, trans_b=False, alpha=1.0, b_rows=None):
+        b = b if b_rows is None else b[..., :b_rows, :]
         a, b = a.mT if trans_a else a, b.mT if trans_b else b
         out = alpha * torch.matmul(a, b)
         return out if bias is None else out + bias
@@ -308,18 +309,8 @@ def _products(torch: Any) -> dict[str, Callable]:
     }
 
 
-def _windows(torch: Any) -> dict[str, Callable]:
-    F = torch.nn.functional
-    return {
-        "avg_pool2d": lambda x, kernel, stride=None, padding=0: F.avg_pool2d(x, kernel, stride, padding),
-        "conv1d": F.conv1d,
-        "conv2d": F.conv2d,
-        "max_pool2d": lambda x, kernel, stride=None, padding=0: F.max_pool2d(x, kernel, stride, padding),
-    }
-
-
 def _layers(torch: Any) -> dict[str, Callable]:
-    """Layers. The backward of PyTorch 2.13's batch normalisation takes a weight with gaps for one without."""
+    """Windows and layers. In backward PyTorch 2.13's batch normalisation takes a weight with gaps for one without."""
     F = torch.nn.functional
 
     def softmax(x, causal=False, off=0):
@@ -378,17 +369,21 @@ def _layers(torch: Any) -> dict[str, Callable]:
 
     return {
         "attention": attention,
+        "avg_pool2d": lambda x, kernel, stride=None, padding=0: F.avg_pool2d(x, kernel, stride, padding),
         "batchnorm": lambda x, gamma, beta, eps=1e-5: F.batch_norm(
             x, None, None, gamma.contiguous(), beta, True, eps=eps
         ),
         "batchnorm_inference": lambda x, gamma, beta, mean, var, eps=1e-5: F.batch_norm(
             x, mean, var, gamma.contiguous(), beta, False, eps=eps
         ),
+        "conv1d": F.conv1d,
+        "conv2d": F.conv2d,
         "groupnorm": lambda x, gamma, beta, groups, eps=1e-5: F.group_norm(x, groups, gamma, beta, eps),
         "gru_cell": gru_cell,
         "layernorm": lambda x, gamma, beta, eps=1e-5: F.layer_norm(x, gamma.shape, gamma, beta, eps),
         "log_softmax": lambda x: torch.log_softmax(x, -1),
         "lstm_cell": lstm_cell,
+        "max_pool2d": lambda x, kernel, stride=None, padding=0: F.max_pool2d(x, kernel, stride, padding),
         "merge_heads": merge_heads,
         "rmsnorm": lambda x, gamma, eps=1e-5: F.rms_norm(x, gamma.shape, gamma, eps),
         "rope": rope,

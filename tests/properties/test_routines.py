@@ -15,7 +15,7 @@ def bits(outcome):
 
 
 @examples(40)
-@given(graphs())
+@given(graphs(recordable=True))
 def test_a_routine_has_the_bits_of_eager_ops(graph):
     with fnb.use("python"):
         assert bits(in_routine(graph)) == bits(eager(graph))

@@ -26,10 +26,10 @@ def examples(count):
 
 
 @st.composite
-def graphs(draw, least=2, most=9, names=None):
+def graphs(draw, least=2, most=9, names=None, recordable=False):
     """A graph of a few ops."""
     seed = draw(st.integers(0, 2**16))
-    return build(lambda below: draw(st.integers(0, below - 1)), seed, least, most, names)
+    return build(lambda below: draw(st.integers(0, below - 1)), seed, least, most, names, recordable)
 
 
 def slopes(graph, gradients):

@@ -34,10 +34,10 @@ class Failure(NamedTuple):
     graph: Graph
 
 
-def numbered(seed: int, number: int, least: int, most: int) -> Graph:
+def numbered(seed: int, number: int, least: int, most: int, recordable: bool = False) -> Graph:
     """Graph `number` of a seed."""
     rng = np.random.default_rng((seed, number))
-    return build(lambda below: int(rng.integers(below)), int(rng.integers(2**32)), least, most)
+    return build(lambda below: int(rng.integers(below)), int(rng.integers(2**32)), least, most, None, recordable)
 
 
 def tried(graph: Graph, against: str) -> Difference:
@@ -52,7 +52,7 @@ def run(numbers: Sequence[int], seed: int, least: int, most: int, against: str) 
     """What became of each graph."""
     limit = AGAINST[against][1]
     for number in numbers:
-        graph = numbered(seed, number, least, most)
+        graph = numbered(seed, number, least, most, against == "routine")
         found = tried(graph, against)
         if found.size <= limit:
             yield found

@@ -48,12 +48,15 @@ class Builder:
         Whether a gradient flows back from the value of that number.
     steps : int
         How many of the entries are steps.
+    recordable : bool
+        See `build`.
     """
 
-    def __init__(self, pick: Pick, seed: int, most: int):
+    def __init__(self, pick: Pick, seed: int, most: int, recordable: bool = False):
         self.pick = pick
         self.seed = seed
         self.most = most
+        self.recordable = recordable
         self.entries: list[Entry] = []
         self.values: list[np.ndarray] = []
         self.tracked: list[bool] = []
@@ -84,6 +87,13 @@ class Builder:
         """New whole numbers from 0 to `below` - 1."""
         drawn = [self.pick(below) for _ in range(int(np.prod(shape)))]
         return self.whole(np.array(drawn, np.int64).reshape(shape))
+
+    def places(self, shape: tuple[int, ...], size: int) -> int:
+        """New places on an axis of a size, counted from either end."""
+        found = self.ids(shape, size)
+        if not self.recordable and self.coin():
+            self.values[found] -= size
+        return found
 
     def _given(self, array: np.ndarray, tracked: bool) -> int:
         number = len(self.values)
@@ -194,7 +204,9 @@ class Builder:
         return Graph(entries, tuple(watched), self.values, self.tracked, self.seed)
 
 
-def build(pick: Pick, seed: int, least: int, most: int, names: Iterable[str] | None = None) -> Graph:
+def build(
+    pick: Pick, seed: int, least: int, most: int, names: Iterable[str] | None = None, recordable: bool = False
+) -> Graph:
     """A random graph.
 
     Parameters
@@ -207,6 +219,8 @@ def build(pick: Pick, seed: int, least: int, most: int, names: Iterable[str] | N
         Bounds of the number of ops, which is drawn too.
     names : iterable of str, optional
         Ops to draw from, by default all that have a recipe; repairs of domains may bring in others.
+    recordable : bool
+        Whether a routine must take the graph: no id is negative, or computed by another op.
 
     Returns
     -------
@@ -214,7 +228,7 @@ def build(pick: Pick, seed: int, least: int, most: int, names: Iterable[str] | N
         Of fewer than `least` ops only if draw after draw was rejected.
     """
     wanted = least + pick(most - least + 1)
-    b = Builder(pick, seed, wanted)
+    b = Builder(pick, seed, wanted, recordable)
     drawn = sorted(RECIPES if names is None else names)
     b.leaf(b.one_of(SHAPES))
     for _ in range(ATTEMPTS * wanted):

@@ -21,10 +21,14 @@ def matmul(b: Builder, name: str) -> None:
     n = b.one_of(SMALL)
     batch = tuple(1 if b.coin() else size for size in shape[:-2][b.pick(3) :])
     vector = b.pick(4) == 3
-    other = (inner,) if vector else batch + ((n, inner) if trans_b else (inner, n))
-    turns = {"trans_a": True} if trans_a else {}
+    turns: dict = {"trans_a": True} if trans_a else {}
+    rows, columns = (n, inner) if trans_b else (inner, n)
     if trans_b and not vector:
         turns["trans_b"] = True
+    if not vector and len(shape) > 1 and b.pick(4) == 3:
+        turns["b_rows"] = rows
+        rows += 1 + b.pick(2)
+    other = (inner,) if vector else (*batch, rows, columns)
     operands = [a, b.shaped(other)]
     if not vector and len(shape) > 1 and b.coin():
         operands.append(b.shaped((n,)))

@@ -1,6 +1,6 @@
-"""Ops of the table that random graphs do not draw, each with its reason.
+"""Ops of the table and keywords that random graphs do not draw, each with its reason.
 
-An op has a recipe or stands here; a test refuses a third.
+An op has a recipe or stands here, and so does each of its keywords; a test refuses a third.
 """
 
 from __future__ import annotations
@@ -19,3 +19,15 @@ LEFT_OUT: dict[str, str] = {
     **dict.fromkeys(("assign_", "kv_append", "scatter_add_"), _IN_PLACE),
 }  # fmt: skip
 """Op -> why."""
+
+_RANDOM = (
+    "dropout of weights that the op does not hand out; the op dropout is drawn, and attention has tests of its own"
+)
+
+KEYWORDS_LEFT_OUT: dict[tuple[str, str], str] = {
+    **{("attention", keyword): _RANDOM for keyword in ("p", "seed", "offset")},
+    ("batchnorm", "running"): "a state that the op moves in place: tests/nn has steps of it against PyTorch",
+    ("batchnorm", "momentum"): "how far running moves",
+    ("unfused_attention", "weights"): "hands out a softmax, which is drawn as an op",
+}
+"""(op, keyword) -> why."""

@@ -166,7 +166,8 @@ def getitem(b: Builder, name: str) -> None:
         b.apply(name, x, key=basic_key(b, shape))
     elif kind == 4:
         count = 1 + b.pick(4)
-        key = tuple([b.pick(size) for _ in range(count)] for size in shape[: 1 + b.pick(len(shape))])
+        back = b.coin() and not b.recordable
+        key = tuple([b.pick(size) - back * size for _ in range(count)] for size in shape[: 1 + b.pick(len(shape))])
         b.apply(name, x, key=key)
     else:
         b.apply(name, x, key=([b.coin() for _ in range(shape[0])],))
@@ -244,12 +245,12 @@ def undiagonal(b: Builder, name: str) -> None:
     b.apply(name, b.shaped(wanted), shape=shape, **where)
 
 
-def numbers(b: Builder, below: int) -> int:
-    """Whole numbers below a bound: indices that another op found, or new ones."""
-    found = b.having(lambda v: v.ndim < 2 and bool(np.all((v >= 0) & (v < below))), "i")
-    if found and b.coin():
+def numbers(b: Builder, size: int) -> int:
+    """Places on an axis of a size: indices that another op found, or new ones."""
+    found = b.having(lambda v: v.ndim < 2 and bool(np.all((v >= -size) & (v < size))), "i")
+    if found and b.coin() and not b.recordable:
         return b.recent(found)
-    return b.ids(b.one_of(((3,), (2,), (2, 2), ())), below)
+    return b.places(b.one_of(((3,), (2,), (2, 2), ())), size)
 
 
 @recipe("take")
@@ -267,7 +268,7 @@ def take_along_axis(b: Builder, name: str) -> None:
     axis = b.axis(x)
     shape = [1 if b.pick(4) == 3 else size for size in b.shape(x)]
     shape[axis] = 1 + b.pick(3)
-    b.apply(name, x, b.ids(tuple(shape), b.shape(x)[axis]), axis=axis)
+    b.apply(name, x, b.places(tuple(shape), b.shape(x)[axis]), axis=axis)
 
 
 @recipe("scatter_add")
