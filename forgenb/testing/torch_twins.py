@@ -354,9 +354,9 @@ def _layers(torch: Any) -> dict[str, Callable]:
         angles = torch.arange(offset, offset + time).double()[:, None] / base ** (
             torch.arange(0, width, 2).double() / width
         )
-        turned = torch.polar(torch.ones_like(angles), -angles if inverse else angles)
-        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], width // 2, 2).contiguous())
-        return torch.view_as_real(pairs * turned).reshape(x.shape)
+        cos, sin = torch.cos(angles), torch.sin(-angles if inverse else angles)
+        even, odd = x[..., 0::2], x[..., 1::2]
+        return torch.stack((even * cos - odd * sin, odd * cos + even * sin), -1).reshape(x.shape)
 
     def lstm_cell(gates, c):
         one = torch.eye(gates.shape[1], dtype=gates.dtype)  # the gates are what PyTorch's own cell is fed

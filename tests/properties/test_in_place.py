@@ -33,7 +33,7 @@ def outcomes():
     return set()
 
 
-@examples(80)
+@examples(50)
 @given(graphs(1, 6), st.data())
 def test_backward_refuses_or_is_right(outcomes, graph, data):
     with fnb.use("python"):

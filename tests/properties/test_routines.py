@@ -6,22 +6,22 @@ from support.graphs import examples, graphs
 import forgenb as fnb
 from forgenb.testing.graphs.run import eager, in_routine
 
-SHAPES_AND_SUMS = ["add", "mul", "tanh", "sum", "transpose", "getitem", "concat", "matmul", "reshape", "broadcast_to"]
-"""Few kernels to compile, and much for planning to decide: views, fusion, sums over what was repeated."""
+MOVES_AND_SUMS = ["add", "sum", "transpose", "getitem", "concat", "reshape", "broadcast_to"]
+"""Few kernels to compile, and much for planning to decide: views, sums of gradients, what is repeated."""
 
 
 def bits(outcome):
     return [{n: a if a is None else (a.shape, a.tobytes()) for n, a in found.items()} for found in outcome]
 
 
-@examples(40)
+@examples(25)
 @given(graphs(recordable=True))
 def test_a_routine_has_the_bits_of_eager_ops(graph):
     with fnb.use("python"):
         assert bits(in_routine(graph)) == bits(eager(graph))
 
 
-@examples(6)
-@given(graphs(4, 12, SHAPES_AND_SUMS))
+@examples(3)
+@given(graphs(4, 7, MOVES_AND_SUMS, recordable=True))
 def test_a_compiled_routine_has_the_bits_of_eager_ops(graph):
     assert bits(in_routine(graph)) == bits(eager(graph))
