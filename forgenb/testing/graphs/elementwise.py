@@ -27,19 +27,24 @@ DOMAIN = {
 }
 
 BOUNDS = (-1.5, -0.5, 0.0, 0.75, 2.0)
+SETTINGS: dict[str, dict[str, tuple[float, ...]]] = {
+    "elu": {"alpha": (0.5, 2.0)},
+    "huber": {"delta": (0.5, 2.0)},
+    "leaky_relu": {"slope": (0.3, 0.05)},
+    "scale": {"alpha": (-1.0, 3.0, 0.1)},
+}
+"""Op -> choices of keywords beside their default."""
 
 
 def _settings(b: Builder, name: str) -> dict:
+    """Keywords of an op or of its gradient kernel, whose names they share."""
     name = name.removesuffix("_grad")
     if name == "clip":
         low = b.pick(len(BOUNDS) - 1)
         return b.settings(low=BOUNDS[: low + 1], high=BOUNDS[low + 1 :])
     if name == "pow_number":
         return {"exponent": b.one_of((3.0, -1.5, 0.5, 1.0))}
-    choices = {"elu": ("alpha", (0.5, 2.0)), "huber": ("delta", (0.5, 2.0)), "leaky_relu": ("slope", (0.3, 0.05))}
-    if name == "scale":
-        return b.settings(alpha=(-1.0, 3.0, 0.1))
-    return b.settings(**dict([choices[name]])) if name in choices else {}
+    return b.settings(**SETTINGS.get(name, {}))
 
 
 @recipe(" ".join(UNARY.values()))
