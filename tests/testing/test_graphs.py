@@ -169,7 +169,7 @@ def _interpreted():
 def test_the_command_reports_agreement(capsys):
     assert command.main(["--graphs", "3", "--seed", "7", "--least", "2", "--most", "4", "--against", "routine"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("3 of 3 graphs of 2 to 4 ops agree, seed 7, against routine, ")
+    assert out.startswith("3 of 3 graphs of 2 to 4 ops agree, seed 7, from number 0 on, against routine, ")
     assert "largest difference that passes 0 of a tensor's scale" in out
 
 

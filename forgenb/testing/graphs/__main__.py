@@ -102,7 +102,7 @@ def _report(given) -> int:
         say(f"what of it is enough:\n{found.graph}\n")
     say(
         f"{counts[True]} of {given.graphs} graphs of {given.least} to {given.most} ops agree, seed {given.seed}, "
-        f"against {given.against}, {time.monotonic() - start:.0f} s; largest difference that passes "
+        f"from number {given.first} on, against {given.against}, {time.monotonic() - start:.0f} s; largest difference that passes "
         f"{worst.size:.3g} of a tensor's scale: {worst.where}"
     )
     return int(counts[False] > 0)
