@@ -100,10 +100,11 @@ def _report(given) -> int:
         again = f"--against {given.against} --seed {given.seed} --first {found.number} --graphs 1"
         say(f"replay: python -m forgenb.testing.graphs {again} --least {given.least} --most {given.most}")
         say(f"what of it is enough:\n{found.graph}\n")
+    which = f"seed {given.seed}, from number {given.first} on, against {given.against}"
     say(
-        f"{counts[True]} of {given.graphs} graphs of {given.least} to {given.most} ops agree, seed {given.seed}, "
-        f"from number {given.first} on, against {given.against}, {time.monotonic() - start:.0f} s; largest difference that passes "
-        f"{worst.size:.3g} of a tensor's scale: {worst.where}"
+        f"{counts[True]} of {given.graphs} graphs of {given.least} to {given.most} ops agree, {which}, "
+        f"{time.monotonic() - start:.0f} s; largest difference that passes {worst.size:.3g} of a tensor's scale: "
+        f"{worst.where}"
     )
     return int(counts[False] > 0)
 
