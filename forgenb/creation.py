@@ -24,7 +24,7 @@ def tensor(
         Python floats become float32, ints int64, bools bool; NumPy arrays keep their dtype, and so does what has
         ``__cuda_array_interface__``, such as an array of CuPy.
     dtype : dtype_like, optional
-        Another dtype to convert to.
+        Another dtype, to which numbers are rounded once.
     requires_grad : bool
         Whether ops on it are recorded (float dtypes only).
     name : str, optional
@@ -46,7 +46,7 @@ def tensor(
         array = data.numpy()
     else:
         target = get_backend(backend)
-        array = _as_array(data)
+        array = _as_array(data, dtype is not None)
     array = array.astype(as_dtype(dtype if dtype is not None else array.dtype), copy=False)
     made = from_array(array, target)
     made.name = name
@@ -54,7 +54,13 @@ def tensor(
     return made
 
 
-def _as_array(data) -> np.ndarray:
+def beside(data, like: Tensor) -> Tensor:
+    """Numbers or an array as an operand of `like`, on its backend; floats in lists keep their digits beside float64."""
+    return from_array(_as_array(data, like.dtype == FLOAT64), like.backend)
+
+
+def _as_array(data, exact: bool) -> np.ndarray:
+    """`data` as an array; Python's floats become float32 if they need not be `exact`."""
     if isinstance(data, (np.ndarray, np.generic)):
         return np.asarray(data)
     if hasattr(data, "__cuda_array_interface__"):
@@ -67,7 +73,7 @@ def _as_array(data) -> np.ndarray:
         raise ArgumentError(f"tensor() needs numbers in a regular shape: {cause}") from cause
     if array.dtype.kind not in "bif":
         raise ArgumentError(f"tensor() needs numbers, got {type(data).__name__} of kind {array.dtype}")
-    if array.dtype == FLOAT64 and not _holds_float64(data):
+    if array.dtype == FLOAT64 and not exact and not _holds_float64(data):
         return array.astype(DEFAULT)
     return array if array.dtype in (BOOL, FLOAT64) else array.astype(INT64 if array.dtype.kind == "i" else array.dtype)
 

@@ -103,6 +103,29 @@ def test_a_python_number_does_not_promote(dtype, number):
         assert ops.maximum(x, number).dtype == ops.where(x > 0, x, number).dtype == scalar_dtype(kind, dtype)
 
 
+@pytest.mark.parametrize(
+    ("number", "dtype"),
+    [(0.1, "float64"), (1 + 2**-11 + 2**-26, "float16"), (16777217.0, "int64")],
+)
+def test_a_number_is_rounded_once_to_the_dtype_that_is_asked_for(number, dtype):
+    """By way of float32 each would become another one."""
+    wanted = np.array([number]).astype(dtype).tolist()
+    assert fnb.tensor([number], dtype=dtype).tolist() == wanted
+    assert fnb.tensor(number, dtype=dtype).tolist() == wanted[0]
+    assert fnb.tensor([number]).dtype == "float32"
+
+
+@pytest.mark.parametrize("backend", ["cpu", "python", "cuda"])
+def test_a_list_beside_a_float64_tensor_keeps_its_digits(backend):
+    x = fnb.tensor(np.zeros(2), backend=backend)
+    for found in (x + [0.1, 0.2], [0.1, 0.2] + x, ops.maximum(x, [0.1, 0.2]), x.copy().assign_([0.1, 0.2])):
+        assert found.tolist() == [0.1, 0.2]
+    x[...] = [0.1, 0.3]
+    assert x.tolist() == [0.1, 0.3]
+    assert (x.astype("float32") + [0.1, 0.2]).dtype == (x.astype("float16") + [0.1, 0.2]).dtype == "float32"
+    assert ops.take(x, [1, 0]).tolist() == [0.3, 0.1]
+
+
 def test_settings_of_clip_count_as_python_numbers():
     x = fnb.tensor(np.array([-3, 5], "int32"))
     assert ops.clip(x, -1, 2).dtype.name == "int32"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import seam
-from ..creation import tensor
+from ..creation import beside, tensor
 from ..dtypes import DEFAULT, FLOAT16, result_dtype, scalar_dtype
 from ..errors import ArgumentError
 from ..kernel import Kernel
@@ -43,7 +43,7 @@ def as_tensor(value, like=None) -> Tensor:
             raise ArgumentError(f"a number of type {kind} does not fit into dtype {dtype.name}") from None
     if hasattr(value, "as_operand"):  # a number that changes from run to run
         return value.as_operand(like)
-    return tensor(value, backend=like.backend.name if like is not None else None)
+    return beside(value, like)
 
 
 def together(*values) -> tuple[Tensor, ...]:

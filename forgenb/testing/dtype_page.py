@@ -5,15 +5,16 @@ Everything on it is asked of `forgenb.dtypes` and of the op table; nothing is li
 
 from __future__ import annotations
 
-from ..dtypes import DEFAULT, INT64, ORDER, RULES, compute_dtype, result_dtype, scalar_dtype
+from ..dtypes import DEFAULT, FLOAT64, INT64, ORDER, RULES, compute_dtype, result_dtype, scalar_dtype
 from ..ops import TABLE
 from .markdown import table
 
 HEAD = f"""\
 # Dtypes
 
-Python floats and lists of them become {DEFAULT}, ints {INT64}, bools bool; NumPy arrays keep their dtype. `astype`
-converts. Targets, ids and indices may be int32 or int64; a gradient belongs to floats only.
+Python floats and lists of them become {DEFAULT}, ints {INT64}, bools bool; NumPy arrays keep their dtype. With
+`dtype=`, or as a list beside a {FLOAT64} tensor, numbers are not rounded to {DEFAULT} on their way. `astype` converts.
+Targets, ids and indices may be int32 or int64; a gradient belongs to floats only.
 
 Kernels that work element by element compute in the dtype of the second row and convert where they read and write, so
 float16 is a way to store numbers, and integers of 32 bits wrap around where they are stored, as in NumPy.
