@@ -146,7 +146,10 @@ def scale(x, alpha: float = 0.5) -> Tensor:
     x = as_tensor(x)
     x = x if x.dtype.kind == "f" else copied(x, float_dtype(x.dtype))
 
+    if type(alpha) is not float:
+        alpha = number("scale", "alpha", alpha)
+
     def backward(dout):
         return (scale(dout, alpha),)
 
-    return record(run_map(scale_kernel, (x,), (number("scale", "alpha", alpha),)), (x,), backward)
+    return record(run_map(scale_kernel, (x,), (alpha,)), (x,), backward)

@@ -66,11 +66,13 @@ def leaky_relu(x, slope: float = 0.01) -> Tensor:
     Backward: :math:`dx = dout` where :math:`x > 0`, else :math:`slope\,dout`. Saves `x`.
     """
     x = as_float(x)
+    if type(slope) is not float:
+        slope = number("leaky_relu", "slope", slope)
 
     def backward(dout):
         return (leaky_relu_grad(x, dout, slope),)
 
-    return record(run_map(leaky_relu_kernel, (x,), (number("leaky_relu", "slope", slope),)), (x,), backward)
+    return record(run_map(leaky_relu_kernel, (x,), (slope,)), (x,), backward)
 
 
 @map_kernel("x -> out; alpha")
@@ -121,11 +123,13 @@ def elu(x, alpha: float = 1.0) -> Tensor:
     Clevert, Unterthiner and Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear Units", 2015.
     """
     x = as_float(x)
+    if type(alpha) is not float:
+        alpha = number("elu", "alpha", alpha)
 
     def backward(dout):
         return (elu_grad(x, dout, alpha),)
 
-    return record(run_map(elu_kernel, (x,), (number("elu", "alpha", alpha),)), (x,), backward)
+    return record(run_map(elu_kernel, (x,), (alpha,)), (x,), backward)
 
 
 @map_kernel("x -> out")

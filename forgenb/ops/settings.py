@@ -144,6 +144,12 @@ def sizes(name: str, what: str, value, least: int = 0) -> tuple[int, ...]:
     ShapeError
         If one is not whole, or too small.
     """
+    if type(value) is tuple:
+        for size in value:
+            if type(size) is not int or size < least:
+                break
+        else:
+            return value
     found = _plain(value, least)
     if found is None:
         raise ShapeError(
@@ -154,12 +160,6 @@ def sizes(name: str, what: str, value, least: int = 0) -> tuple[int, ...]:
 
 def _plain(value: Any, least: float) -> tuple[int, ...] | None:
     """`value` as a tuple of ints of at least `least`, or None where it is something else."""
-    if type(value) is tuple:
-        for each in value:
-            if type(each) is not int or each < least:
-                break
-        else:
-            return value
     try:
         found = (_index(value),) if _is_single(value) else tuple(map(_index, value))
     except TypeError:
