@@ -16,9 +16,10 @@ from forgenb.testing.samples import call, differentiable, samples
 CLOSE = 1e-13
 DIFFERENTIABLE = [name for name in sorted(TABLE) if TABLE[name].differentiable and not TABLE[name].in_place]
 REAL_ONLY = {
-    "abs", "avg_pool2d_grad", "batchnorm", "bce_with_logits", "conv2d_input_grad", "erf", "floor", "gelu", "gelu_erf",
-    "gelu_erf_grad", "groupnorm", "huber", "huber_loss", "l1_loss", "layernorm", "logsigmoid", "rope", "scatter_add",
-    "scatter_add_along_axis", "sigmoid", "sign", "silu", "silu_grad", "softplus", "std", "undiagonal", "unslice", "var",
+    "abs", "avg_pool2d_grad", "batchnorm", "bce_with_logits", "bce_with_logits_grad", "conv2d_input_grad", "erf",
+    "floor", "gelu", "gelu_erf", "gelu_erf_grad", "gelu_grad", "groupnorm", "groupnorm_grad", "huber", "huber_loss",
+    "l1_loss", "layernorm", "layernorm_grad", "logsigmoid", "rope", "scatter_add", "scatter_add_along_axis",
+    "sigmoid", "sign", "silu", "silu_grad", "softplus", "std", "undiagonal", "unslice", "var",
 }  # fmt: skip
 """References that leave the complex numbers by one operand at least: by comparisons, `abs`, `var` or real buffers."""
 
