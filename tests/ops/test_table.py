@@ -88,7 +88,11 @@ def functions_that_record():
                     yield path.name, node.name
 
 
-NO_ROW = {"to": "needs a second backend", "record_steps": "records for other ops", "variable": "a place to stop a sweep"}
+NO_ROW = {
+    "to": "needs a second backend",
+    "record_steps": "records for other ops",
+    "variable": "a place to stop a sweep",
+}
 
 
 def test_every_op_that_records_has_a_row():
