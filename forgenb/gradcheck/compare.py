@@ -46,9 +46,10 @@ def compare(
     """
     checked = _Comparison(slopes, number, gradient, tolerance, rng)
     every = np.arange(gradient.size)
-    if checked.settled(every):
-        return None
-    return checked.measured(every if gradient.size <= MOST else checked.suspects(every))
+    with np.errstate(all="ignore"):
+        if checked.settled(every):
+            return None
+        return checked.measured(every if gradient.size <= MOST else checked.suspects(every))
 
 
 class _Comparison:
@@ -69,7 +70,7 @@ class _Comparison:
         slope = self.slopes.along(self.number, direction, self.slopes.step(self.number, direction))
         scale = float(np.abs(self.gradient).max())
         agrees = abs(slope.central - wanted) <= self.tolerance * scale / 4 + slope.noise
-        return agrees and slope.gap <= KINK * scale / 4 + 4 * slope.noise
+        return np.isfinite(scale) and agrees and slope.gap <= KINK * scale / 4 + 4 * slope.noise
 
     def suspects(self, places: np.ndarray) -> np.ndarray:
         """Entries that no direction settles, found by halving; at most `MOST`."""

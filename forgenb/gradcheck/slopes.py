@@ -24,6 +24,13 @@ SHRINK = tuple(8.0**-n for n in range(1, 9))
 GROW = (8.0, 64.0, 512.0, 4096.0)
 
 
+def first_step(value: np.ndarray, direction: np.ndarray) -> float:
+    """A step along a direction that is small beside the values, and large beside the rounding of those that move."""
+    largest = float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
+    moved = float(np.abs(value).max(initial=0.0, where=np.isfinite(value) & (direction != 0)))
+    return max(STEP * min(largest or 1.0, 1.0), LARGE * moved)
+
+
 class Slope(NamedTuple):
     """One slope from both sides, and bounds of what its steps cut off and what rounding adds."""
 
@@ -51,11 +58,8 @@ class Slopes:
         self.subject, self.here, self.cotangents = subject, here, cotangents
 
     def step(self, number: int, direction: np.ndarray) -> float:
-        """The first step to try: small beside the input's own values, and large beside their rounding."""
-        value = self.subject.values[number]
-        largest = float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
-        moved = float(np.abs(value).max(initial=0.0, where=np.isfinite(value) & (direction != 0)))
-        return max(STEP * min(largest or 1.0, 1.0), LARGE * moved)
+        """The first step to try."""
+        return first_step(self.subject.values[number], direction)
 
     def outputs(self, number: int, direction: np.ndarray, step: float) -> Arrays:
         """The outputs where one input is moved along a direction."""
