@@ -68,9 +68,32 @@ def test_an_infinite_gradient_is_not_accepted():
     assert fnb.gradcheck(ops.softmax, np.array([1.0, -np.inf, 2.0]), forward=True)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_rounding_leaves_of_no_gradient_is_no_kink(seed):
+    """A softmax does not see a shift, a layer norm no common one, attention no bias of its keys."""
+    a, shift = draw(3, 4, seed=seed), draw(3, 1, seed=seed + 50)
+    assert fnb.gradcheck(lambda a, b: ops.softmax(a + b), a, shift, seed=seed)
+    assert fnb.gradcheck(lambda a, b: ops.layernorm(a + b, np.ones(4), np.zeros(4)), a, shift, seed=seed)
+    assert fnb.gradcheck(fnb.nn.MultiHeadAttention(4, 2), draw(1, 3, 4, seed=seed), seed=seed)
+
+
+def test_a_small_gradient_beside_large_outputs_is_still_checked():
+    for f in (lambda a: a * 1e-6 + 1.0, lambda a: (a * 1e-3, fnb.tensor([1e9], dtype="float64"))):
+        assert fnb.gradcheck(f, x)
+    for rule in (lambda d, a: d * 0.0, lambda d, a: d * 1.0001e-6):
+        with pytest.raises(GradcheckError, match="backward gives"):
+            fnb.gradcheck(numpy_op(lambda a: a * 1e-6 + 1.0, rule), x)
+
+
 def test_outputs_beyond_all_numbers_are_reported():
     with pytest.raises(GradcheckError, match="Usual mistakes are tried where all derivatives are finite"):
         fnb.gradcheck(lambda a: a * a, x * 1e200)
+
+
+def test_a_step_out_of_all_numbers_is_not_accepted():
+    edge = np.array([np.nextafter(np.log(np.finfo(float).max), 0), 1.0])
+    with pytest.raises((ArgumentError, GradcheckError), match="not differentiable here|backward gives"):
+        fnb.gradcheck(numpy_op(np.exp, lambda d, a: d * 0.0), edge)
 
 
 def test_forward_steps_fit_each_input():
