@@ -41,11 +41,11 @@ def gradcheck(
     Parameters
     ----------
     f : callable
-        Takes the inputs as tensors and returns a tensor or a tuple of tensors. It must be a function of them
-        alone, so a random op in it needs a fixed seed. It may be a `custom_op`, a module or a method of one, or what
-        `forgenb.compile` returns. The parameters of a module that are not frozen are checked too, with random
-        values in float64 that stand in for their own during the check; the module is left as it was. Of a compiled
-        step the gradient is recorded as well, and both run as routines.
+        Takes the inputs as tensors and returns a tensor or a tuple of tensors or of such tuples. It must be a function
+        of them alone, so a random op in it needs a fixed seed. It may be a `custom_op`, a module or a method of one, or
+        what `forgenb.compile` returns. The parameters of a module that are not frozen are checked too, with random
+        values in float64 that stand in for their own during the check; the module is left as it was. Of a compiled step
+        the gradient is recorded as well, and both run as routines.
     *inputs : Tensor or array_like
         Every float input is checked and must be float64; others are handed on as they are.
     tolerance : float

@@ -142,14 +142,14 @@ def contracted(f: Callable, cotangents: Sequence, argnums: tuple[int, ...]) -> C
 
 
 def outputs_of(result) -> list[Tensor]:
-    """The float tensors among the results of a function.
+    """The float tensors among the results of a function, in tuples of tuples too.
 
     Raises
     ------
     ArgumentError
         If one is no tensor.
     """
-    several = result if isinstance(result, (tuple, list)) else (result,)
+    several = _flat(result)
     for t in several:
         if not isinstance(t, Tensor):
             raise ArgumentError(
@@ -157,6 +157,10 @@ def outputs_of(result) -> list[Tensor]:
                 "what the ops give"
             )
     return [t for t in several if t.dtype.kind == "f"]
+
+
+def _flat(result) -> list:
+    return [t for part in result for t in _flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
 def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
