@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .creation import tensor
 from .errors import ArgumentError, DTypeError, ShapeError, TapeError
 from .functional import as_variables, differentiating, grad, one_element
 from .ops.apply import as_tensor
@@ -46,7 +47,8 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple:
     Raises
     ------
     ArgumentError
-        If there is not one tangent per argument, or `f` returns anything but tensors.
+        If `primals` or `tangents` is no list or tuple, there is not one tangent per argument, a tangent does not hold
+        numbers, or `f` returns anything but tensors.
     ShapeError, DTypeError
         If a tangent does not fit its argument, or an argument or result does not hold floats.
     TapeError
@@ -59,6 +61,12 @@ def jvp(f: Callable, primals: Sequence, tangents: Sequence) -> tuple:
     >>> value.tolist(), slope.tolist()
     ([1.0, 4.0], [2.0, 40.0])
     """
+    for word, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (list, tuple)):
+            raise ArgumentError(
+                f"jvp got {word} of type {_kind(given)}: give a list, one entry for each argument, as in "
+                "jvp(f, [x], [v])"
+            )
     points = [as_tensor(x) for x in primals]
     directions = _fitting("jvp", "argument", range(len(points)), points, list(tangents))
     with differentiating(points) as nested:
@@ -98,9 +106,9 @@ def hvp(f: Callable, params: Any, vectors: Any) -> Any:
     Raises
     ------
     ArgumentError
-        If `vectors` has another form than `params`, or `f` returns anything but one element.
+        If `vectors` has another form than `params` or does not hold numbers, or `f` returns anything but one element.
     ShapeError, DTypeError
-        If a vector does not fit its parameter.
+        If a vector does not fit its parameter, or the loss does not hold a float.
     TapeError
         If one of `params` is not tracked, or an op of `f` has no second derivative, naming it.
 
@@ -117,7 +125,9 @@ def hvp(f: Callable, params: Any, vectors: Any) -> Any:
     """
     labels, tensors = _listed(params)
     given, values = _listed(vectors) if isinstance(params, (list, tuple, dict)) else ([0], [vectors])
-    if labels != given:
+    if isinstance(params, dict) and isinstance(vectors, dict) and set(labels) == set(given):
+        given, values = labels, [vectors[label] for label in labels]
+    if labels != given or isinstance(vectors, dict) != isinstance(params, dict):
         raise ArgumentError(f"hvp got parameters {labels} and vectors for {given}: give one vector for each parameter")
     for label, t in zip(labels, tensors, strict=True):
         if not isinstance(t, Tensor) or not t.requires_grad:
@@ -201,7 +211,7 @@ def hessian(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     ArgumentError
         If `argnums` does not name positional arguments, or `f` returns anything but one element.
     DTypeError
-        If one of those arguments does not hold floats.
+        If one of those arguments or the result does not hold floats.
     TapeError
         If an op of `f` has no second derivative, naming it.
 
@@ -263,7 +273,7 @@ def _fitting(name: str, what: str, labels: Sequence, points: list[Tensor], vecto
     found = []
     for label, point, vector in zip(labels, points, vectors, strict=True):
         if not isinstance(vector, Tensor):
-            vector = from_array(np.array(vector, point.dtype), point.backend)
+            vector = tensor(vector, point.dtype, backend=point.backend.name)
         if vector.shape != point.shape:
             raise ShapeError(
                 f"{name} got a vector of shape {vector.shape} for {what} {label!r} of shape {point.shape}: they must "

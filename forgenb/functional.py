@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
-from .errors import ArgumentError, TapeError
+from .errors import ArgumentError, DTypeError, TapeError
 from .ops.apply import as_tensor
 from .ops.steps import variable
 from .sweep import gradients
@@ -44,7 +44,7 @@ def value_and_grad(f: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     ArgumentError
         If `argnums` does not name positional arguments, or `f` returns anything but one element.
     DTypeError
-        If one of those arguments does not hold floats.
+        If one of those arguments or the result does not hold floats.
     """
 
     @wraps(f)
@@ -117,10 +117,14 @@ def one_element(name: str, value: Any) -> Tensor:
     ------
     ArgumentError
         If it is anything but a tensor of one element.
+    DTypeError
+        If it does not hold a float.
     """
     if not isinstance(value, Tensor) or value.size != 1:
         got = f"shape {value.shape}" if isinstance(value, Tensor) else type(value).__name__
         raise ArgumentError(f"{name} needs a function that returns a tensor of one element, got {got}: sum it first")
+    if value.dtype.kind != "f":
+        raise DTypeError(f"{name} got a result of dtype {value.dtype.name}: only floats have derivatives")
     return value
 
 

@@ -56,7 +56,7 @@ def gradients(
             _check_seed(root, seed)
             run.arrive(root.node, root.index, seed, borrowed=True)
     with recording(create_graph):
-        while run.heap and -run.heap[0] >= min(ends):
+        while ends and run.heap and -run.heap[0] >= min(ends):
             node, entries = run.latest()
             if node.number not in ends:
                 run.step(node, entries)

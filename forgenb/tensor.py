@@ -249,6 +249,8 @@ class Parameter(Tensor):
     __slots__ = ("decay",)
 
     def __init__(self, data: Tensor, decay: bool | None = None):
+        if not isinstance(data, Tensor):
+            raise ArgumentError(f"Parameter needs a tensor, got {type(data).__name__}: make one with fnb.tensor")
         source = data if data.contiguous and data.node is None else data.copy().detach()
         super().__init__(source.memory, source.offset, source.layout)
         self.decay = self.ndim >= 2 if decay is None else decay

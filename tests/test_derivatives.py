@@ -284,3 +284,41 @@ def test_results_of_a_wrong_kind_are_refused():
         fnb.jacobian(cubic, 1)(x)
     with pytest.raises(ArgumentError, match="argnums=1 does not fit a call with 1 positional"):
         fnb.hessian(cubic, 1)(x)
+
+
+def test_nothing_to_differentiate_by_gives_nothing():
+    x = f64([1.0, 2.0], requires_grad=True)
+    assert fnb.hvp(lambda: cubic(x), [], []) == []
+    assert fnb.hvp(lambda: cubic(x), {}, {}) == {}
+    value, slope = fnb.jvp(lambda: cubic(x), [], [])
+    assert (value.item(), slope.item()) == (cubic(x).item(), 0.0)
+
+
+def test_vectors_of_a_dict_are_found_by_name():
+    x, y = f64([1.0, 2.0], requires_grad=True), f64(3.0, requires_grad=True)
+    found = fnb.hvp(lambda: (x * x).sum() + y * y * y, {"x": x, "y": y}, {"y": 1.0, "x": [1.0, 0.0]})
+    assert {name: h.tolist() for name, h in found.items()} == {"x": [2.0, 0.0], "y": 18.0}
+    with pytest.raises(ArgumentError, match=r"parameters \[0\] and vectors for \[0\]: give"):
+        fnb.hvp(lambda: cubic(x), [x], {0: x})
+
+
+def test_arguments_of_a_wrong_form_are_refused():
+    x = f64([1.0, 2.0])
+    for given in ((x, [x]), ([x], x), ({"x": x}, [x]), (2.0, [1.0])):
+        with pytest.raises(ArgumentError, match="jvp got (primals|tangents) of type .*: give a list, one entry for"):
+            fnb.jvp(cubic, *given)
+    for vector in ("abc", [[1.0], [1.0, 2.0]], [1j, 0.0], None):
+        with pytest.raises(ArgumentError, match="needs numbers"):
+            fnb.jvp(cubic, [x], [vector])
+
+
+def test_a_loss_of_whole_numbers_has_no_derivative():
+    def whole(x):
+        return x.sum().astype("int64")
+
+    x = f64([1.0, 2.0], requires_grad=True)
+    for name, derivative in (("grad", fnb.grad(whole)), ("hessian", fnb.hessian(whole))):
+        with pytest.raises(DTypeError, match=f"{name} got a result of dtype int64: only floats have derivatives"):
+            derivative(x)
+    with pytest.raises(DTypeError, match="hvp got a result of dtype int64"):
+        fnb.hvp(lambda: whole(x), x, x)

@@ -41,11 +41,11 @@ def gradcheck(
     Parameters
     ----------
     f : callable
-        Takes the inputs as tensors and returns a tensor or a tuple of tensors. It must be a function of them
-        alone, so a random op in it needs a fixed seed. It may be a `custom_op`, a module or a method of one, or what
-        `forgenb.compile` returns. The parameters of a module that are not frozen are checked too, with random
-        values in float64 that stand in for their own during the check; the module is left as it was. Of a compiled
-        step the gradient is recorded as well, and both run as routines.
+        Takes the inputs as tensors and returns a tensor or a tuple of tensors or of such tuples. It must be a function
+        of them alone, so a random op in it needs a fixed seed. It may be a `custom_op`, a module or a method of one, or
+        what `forgenb.compile` returns. The parameters of a module that are not frozen are checked too, with random
+        values in float64 that stand in for their own during the check; the module is left as it was. Of a compiled step
+        the gradient is recorded as well, and both run as routines.
     *inputs : Tensor or array_like
         Every float input is checked and must be float64; others are handed on as they are.
     tolerance : float
@@ -75,7 +75,8 @@ def gradcheck(
         If `f` returns nothing tracked, or an op in it has no rule for the order that is asked for.
     ArgumentError
         If `f` is not differentiable at these inputs: the slopes to the left and to the right differ, or are
-        not finite. Also if there is no float input, or another `order`, or a `reference` with other values.
+        not finite. Also if `f` gives other outputs on each call or anything but tensors, if there is no float input,
+        or another `order`, a negative `tolerance`, or a `reference` with other values.
     DTypeError
         If an input is float32 or float16.
 
@@ -87,6 +88,8 @@ def gradcheck(
     """
     if order not in (1, 2):
         raise ArgumentError(f"gradcheck got order={order!r}: 1 checks gradients, 2 gradients of gradients as well")
+    if not 0 <= tolerance < np.inf:
+        raise ArgumentError(f"gradcheck got tolerance={tolerance!r}: it must be a number of at least 0, such as 1e-6")
     subject = Subject(f, inputs, seed)
     if not subject.floats:
         raise ArgumentError("gradcheck got no float input, so there is no gradient to check: pass float64 tensors")
@@ -106,7 +109,7 @@ def _of_gradients(subject: Subject, seed: int) -> Subject:
     def gradients(*tensors):
         return contracted(subject.step, cotangents, tuple(subject.floats))(*tensors)
 
-    return subject.with_step(gradients)
+    return subject.with_gradients(gradients)
 
 
 def _check(subject: Subject, tolerance: float, seed: int, which: str, reference: Callable | None = None) -> None:
@@ -121,11 +124,26 @@ def _check(subject: Subject, tolerance: float, seed: int, which: str, reference:
     slopes = Slopes(subject, outputs, cotangents)
     for number, pulled in zip(subject.floats, found, strict=True):
         gradient = np.zeros(subject.values[number].shape) if pulled is None else pulled
-        wrong = _wrong(slopes, number, gradient, tolerance, rng, reference)
+        try:
+            wrong = _wrong(slopes, number, gradient, tolerance, rng, reference)
+        except ArgumentError:
+            _refuse_random(subject)
+            raise
         if wrong is not None:
+            _refuse_random(subject)
             named = diagnose(subject, outputs, cotangents, number, tolerance)
             error = _explained(subject, wrong, named, tolerance, which)
             raise error
+
+
+def _refuse_random(subject: Subject) -> None:
+    """Outputs that differ from call to call explain whatever was found."""
+    calls = zip(subject.evaluate(subject.values), subject.evaluate(subject.values), strict=True)
+    if not all(np.array_equal(once, again, equal_nan=True) for once, again in calls):
+        raise ArgumentError(
+            "gradcheck: the function gives other outputs when it is called again with the same inputs, so it has no "
+            "differences: fix the seed of what is random in it, or call eval() of a module"
+        )
 
 
 def _wrong(

@@ -46,9 +46,10 @@ def compare(
     """
     checked = _Comparison(slopes, number, gradient, tolerance, rng)
     every = np.arange(gradient.size)
-    if checked.settled(every):
-        return None
-    return checked.measured(every if gradient.size <= MOST else checked.suspects(every))
+    with np.errstate(all="ignore"):
+        if checked.settled(every):
+            return None
+        return checked.measured(every if gradient.size <= MOST else checked.suspects(every))
 
 
 class _Comparison:
@@ -56,6 +57,8 @@ class _Comparison:
 
     def __init__(self, slopes: Slopes, number: int, gradient: np.ndarray, tolerance: float, rng):
         self.slopes, self.number, self.gradient, self.tolerance, self.rng = slopes, number, gradient, tolerance, rng
+        self.rounding = 0.0
+        """What rounding may leave of a gradient that is zero: that of the outputs that the input moves, if any."""
 
     def settled(self, places: np.ndarray) -> bool:
         """Whether random directions through these entries find nothing, which settles them."""
@@ -66,10 +69,10 @@ class _Comparison:
         flat[places] = signed(self.rng, places.shape)
         wanted = float(np.sum(self.gradient.flat[places] * flat[places]))
         direction = flat.reshape(self.gradient.shape)
-        slope = self.slopes.along(self.number, direction, self.slopes.step(self.number, direction))
+        slope = self._along(direction)
         scale = float(np.abs(self.gradient).max())
         agrees = abs(slope.central - wanted) <= self.tolerance * scale / 4 + slope.noise
-        return agrees and slope.gap <= KINK * scale / 4 + 4 * slope.noise
+        return np.isfinite(scale) and agrees and slope.gap <= KINK * scale / 4 + 4 * slope.noise
 
     def suspects(self, places: np.ndarray) -> np.ndarray:
         """Entries that no direction settles, found by halving; at most `MOST`."""
@@ -88,6 +91,7 @@ class _Comparison:
     def measured(self, places: np.ndarray) -> Disagreement | None:
         """Differences at every one of these entries."""
         firsts = {int(place): self._at(int(place)) for place in places}
+        self.rounding = self.rounding or self.slopes.rounding
         known = [*map(float, self.gradient.flat), *(slope.central for slope in firsts.values())]
         scale = max((abs(v) for v in known if np.isfinite(v)), default=0.0)
         found = {place: self._trusted(place, first, scale) for place, first in firsts.items()}
@@ -96,8 +100,13 @@ class _Comparison:
         )
 
     def _at(self, place: int) -> Slope:
-        direction = self._unit(place)
-        return self.slopes.along(self.number, direction, self.slopes.step(self.number, direction))
+        return self._along(self._unit(place))
+
+    def _along(self, direction: np.ndarray) -> Slope:
+        step = self.slopes.step(self.number, direction)
+        slope = self.slopes.along(self.number, direction, step)
+        self.rounding = np.fmax(self.rounding, slope.noise * step)
+        return slope
 
     def _unit(self, place: int) -> np.ndarray:
         flat = np.zeros(self.gradient.size)
@@ -120,7 +129,7 @@ class _Comparison:
         return slope
 
     def _agrees(self, place: int, slope: Slope, scale: float) -> bool:
-        return abs(self.gradient.flat[place] - slope.central) <= self.tolerance * scale + slope.noise
+        return abs(self.gradient.flat[place] - slope.central) <= self.tolerance * scale + slope.noise + self.rounding
 
     def _entry(self, place: int) -> tuple[int, ...]:
         return tuple(int(i) for i in np.unravel_index(place, self.gradient.shape))

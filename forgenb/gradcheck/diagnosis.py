@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import MisfitError
 from .evidence import MOST, Evidence, fits
 from .mistakes import arguments, axes, incoming, masks, one_term, pieces, places, points, scale, terms, values
@@ -81,7 +83,10 @@ def diagnose(subject: Subject, outputs: Arrays, cotangents: Arrays, number: int,
     shapes = ", ".join(str(y.shape) for y in outputs)
     if not fits(subject, outputs):
         return Diagnosis(None, f"To have usual mistakes tried, check inputs of {MOST} entries at most.", shapes)
-    named = explained(Evidence(subject, cotangents, number, tolerance))
+    evidence = Evidence(subject, cotangents, number, tolerance)
+    if not all(np.isfinite(found).all() for found in (*evidence.trues, *evidence.rules)):
+        return Diagnosis(None, "Usual mistakes are tried where all derivatives are finite.", shapes)
+    named = explained(evidence)
     if named is None:
         return Diagnosis(None, NONE, shapes)
     mistake, words = named

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .slopes import LARGE, STEP
+from .slopes import first_step
 from .subject import Arrays, Subject
 
 MOST = 200
@@ -91,8 +91,7 @@ class Evidence:
         """The true Jacobian by one input at any values, by extrapolated differences; the step shrinks at a bend."""
         columns = []
         for place in range(values[number].size):
-            size = float(np.abs(values[number]).max(initial=0.0))
-            step = max(STEP * min(size or 1.0, 1.0), LARGE * abs(float(values[number].flat[place])))
+            step = first_step(values[number], np.arange(values[number].size).reshape(values[number].shape) == place)
             found, cut = self._column(values, number, place, step)
             while not cut <= 1e-3 * max(1e-300, np.abs(found).max(initial=0.0)) and step > 1e-7:
                 step /= 8

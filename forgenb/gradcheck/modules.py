@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from threading import RLock
 
 from ..creation import tensor
 from ..tensor import Tensor
+
+_STANDING_IN = RLock()
+"""Held while tensors stand in: checks of one module in several threads take turns, call by call."""
 
 
 def module_of(f: Callable):
@@ -32,7 +36,7 @@ def as_function(f: Callable, inputs: int) -> tuple[Callable, list[tuple[str, Ten
     def function(*given):
         stand_in = {id(t): value for (_, t), value in zip(taken, given[inputs:], strict=True)}
         stand_in |= {id(t): tensor(t, _wide(t), backend=t.backend.name) for t in kept}
-        with _replaced(module, stand_in):
+        with _STANDING_IN, _replaced(module, stand_in):
             return f(*given[:inputs])
 
     return function, taken

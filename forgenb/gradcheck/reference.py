@@ -60,16 +60,29 @@ def furthest(number: int, gradient: np.ndarray, exact: np.ndarray, tolerance: fl
     return Disagreement(number, entry, float(gradient[entry]), float(exact[entry]), float(off[entry] / scale))
 
 
+def _copies(values: Arrays) -> Arrays:
+    """For a reference that writes into its arguments."""
+    return [value.copy() for value in values]
+
+
+def _apart(y: np.ndarray, z: np.ndarray) -> float:
+    """The largest distance; what is infinite or no number in both alike is not apart."""
+    with np.errstate(all="ignore"):
+        alike = (y == z) | (np.isnan(y) & np.isnan(z))
+        return float(np.abs(np.where(alike, 0.0, y - z)).max(initial=0.0))
+
+
 def _several(result) -> Arrays:
     return [np.asarray(y) for y in (result if isinstance(result, (tuple, list)) else (result,))]
 
 
 def _refuse_other_values(reference: Callable, slopes: Slopes) -> None:
-    found = _several(reference(*slopes.subject.values))
+    with np.errstate(all="ignore"):
+        found = _several(reference(*_copies(slopes.subject.values)))
     shapes = [y.shape for y in found], [y.shape for y in slopes.here]
-    if shapes[0] == shapes[1]:
-        scale = max(float(np.abs(y).max(initial=0.0)) for y in slopes.here)
-        off = max(float(np.abs(y - z).max(initial=0.0)) for y, z in zip(found, slopes.here, strict=True))
+    if shapes[0] == shapes[1] and all(y.dtype.kind in "biuf" for y in found):
+        scale = max(float(np.abs(y).max(initial=0.0, where=np.isfinite(y))) for y in slopes.here)
+        off = max(_apart(y, z) for y, z in zip(found, slopes.here, strict=True))
         if off <= SAME * scale:
             return
     raise ArgumentError(
@@ -83,7 +96,7 @@ def _complex_outputs(reference: Callable, values: Arrays) -> Arrays | None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error", np.exceptions.ComplexWarning)
         try:
-            return _several(reference(*values))
+            return _several(reference(*_copies(values)))
         except Exception:
             return None
 

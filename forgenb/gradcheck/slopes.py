@@ -24,6 +24,13 @@ SHRINK = tuple(8.0**-n for n in range(1, 9))
 GROW = (8.0, 64.0, 512.0, 4096.0)
 
 
+def first_step(value: np.ndarray, direction: np.ndarray) -> float:
+    """A step along a direction that is small beside the values, and large beside the rounding of those that move."""
+    largest = float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
+    moved = float(np.abs(value).max(initial=0.0, where=np.isfinite(value) & (direction != 0)))
+    return max(STEP * min(largest or 1.0, 1.0), LARGE * moved)
+
+
 class Slope(NamedTuple):
     """One slope from both sides, and bounds of what its steps cut off and what rounding adds."""
 
@@ -50,12 +57,15 @@ class Slopes:
     def __init__(self, subject: Subject, here: Arrays, cotangents: Arrays):
         self.subject, self.here, self.cotangents = subject, here, cotangents
 
+    @property
+    def rounding(self) -> float:
+        """Rounding of all outputs."""
+        pairs = zip(self.here, self.cotangents, strict=True)
+        return NOISE * float(sum(np.sum(np.abs(y * w), where=np.isfinite(y)) for y, w in pairs))
+
     def step(self, number: int, direction: np.ndarray) -> float:
-        """The first step to try: small beside the input's own values, and large beside their rounding."""
-        value = self.subject.values[number]
-        largest = float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
-        moved = float(np.abs(value).max(initial=0.0, where=np.isfinite(value) & (direction != 0)))
-        return max(STEP * min(largest or 1.0, 1.0), LARGE * moved)
+        """The first step to try."""
+        return first_step(self.subject.values[number], direction)
 
     def outputs(self, number: int, direction: np.ndarray, step: float) -> Arrays:
         """The outputs where one input is moved along a direction."""
@@ -70,7 +80,7 @@ class Slopes:
         wide, narrow = self._rise(far, behind) / (2 * step), self._rise(near, before) / step
         right = 2 * self._rise(near, self.here) / (step / 2) - self._rise(far, self.here) / step
         left = 2 * self._rise(self.here, before) / (step / 2) - self._rise(self.here, behind) / step
-        noise = NOISE * self._size(far, behind) / step
+        noise = NOISE * self._size(far, near, before, behind) / step
         return Slope((4 * narrow - wide) / 3, right, left, abs(narrow - wide), noise)
 
     def _rise(self, high: Arrays, low: Arrays) -> float:
@@ -79,11 +89,15 @@ class Slopes:
             moves = (np.where(a == b, 0.0, a - b) for a, b in zip(high, low, strict=True))
             return float(sum(np.sum(move * w) for move, w in zip(moves, self.cotangents, strict=True)))
 
-    def _size(self, high: Arrays, low: Arrays) -> float:
-        """The sum of the sizes of the outputs that move, which is what rounding is relative to."""
+    def _size(self, *moved: Arrays) -> float:
+        """The sum of the sizes of the outputs that move at any step, which is what rounding is relative to."""
+        total = 0.0
         with np.errstate(all="ignore"):
-            sizes = (np.where(a == b, 0.0, abs(a) + abs(b)) / 2 for a, b in zip(high, low, strict=True))
-            return float(sum(np.sum(size * abs(w)) for size, w in zip(sizes, self.cotangents, strict=True)))
+            for here, w, *several in zip(self.here, self.cotangents, *moved, strict=True):
+                moves = np.any([y != here for y in several], axis=0)
+                size = np.max(np.abs(several), axis=0)
+                total += float(np.sum(np.where(moves & np.isfinite(size), size, 0.0) * abs(w)))
+        return total
 
     def best(self, number: int, direction: np.ndarray, first: Slope, scale: float, wanted: float, gap: float) -> Slope:
         """A slope whose error is below `wanted` and whose sides are within `gap`, or the best that other steps give.

@@ -14,10 +14,10 @@ import numpy as np
 
 from ..creation import tensor
 from ..dtypes import FLOAT64
-from ..errors import DTypeError, TapeError
+from ..errors import ArgumentError, DTypeError, TapeError
 from ..functional import grad
 from ..random import generator
-from ..tape import no_grad
+from ..tape import no_grad, recording
 from ..tensor import Tensor
 from .modules import as_function, module_of
 
@@ -32,11 +32,13 @@ class Subject:
     """A function of tensors, the values to check it at, and a label for each.
 
     `run` gives the outputs, `step` is the function whose ops are recorded: the same, but for a compiled step, where
-    `recorded` is what compiles another one.
+    `recorded` is what compiles another one. `linear` says that outputs which nothing tracks are constants, as the
+    gradients of a linear function are, and no mistake.
     """
 
     def __init__(self, f: Any, inputs: Sequence, seed: int):
         given = [_as_input(number, value) for number, value in enumerate(inputs)]
+        self.linear = False
         self.labels = [f"input {number}" for number in range(len(given))]
         self.values: Arrays = [np.array(t.numpy()) for t in given]
         self.backends = [t.backend.name for t in given]
@@ -56,10 +58,10 @@ class Subject:
             size = max(1, t.size // t.shape[0]) if t.ndim > 1 else 1
             self.values.append(signed(generator(seed, f"gradcheck {name}"), t.shape) / np.sqrt(size))
 
-    def with_step(self, step: Callable) -> Subject:
-        """The same inputs with another function of them."""
+    def with_gradients(self, step: Callable) -> Subject:
+        """The same inputs with gradients as the function of them."""
         made = copy.copy(self)
-        made.step = step
+        made.step, made.linear = step, True
         made.run = self.recorded(step, "step of a check") if self.recorded else step
         return made
 
@@ -89,13 +91,14 @@ class Subject:
 
     def _eager_pullback(self):
         """The function is called before and after, elsewhere, so that a rule that keeps values too long is wrong."""
-        with np.errstate(all="ignore"):
-            self.step(*self.tensors(self.nearby(EARLIER), tracked=True))
         leaves = self.tensors(self.values, tracked=True)
-        outputs = outputs_of(self.step(*leaves))
-        with np.errstate(all="ignore"):
-            self.step(*self.tensors(self.nearby(LATER), tracked=True))
-        if not any(t.requires_grad for t in outputs):
+        with recording(True):
+            with np.errstate(all="ignore"):
+                self.step(*self.tensors(self.nearby(EARLIER), tracked=True))
+            outputs = outputs_of(self.step(*leaves))
+            with np.errstate(all="ignore"):
+                self.step(*self.tensors(self.nearby(LATER), tracked=True))
+        if not self.linear and not any(t.requires_grad for t in outputs):
             raise TapeError(
                 "gradcheck: no output of the function is tracked, although its inputs are: an op in it "
                 "leaves the tape, or it ignores its inputs"
@@ -139,9 +142,25 @@ def contracted(f: Callable, cotangents: Sequence, argnums: tuple[int, ...]) -> C
 
 
 def outputs_of(result) -> list[Tensor]:
-    """The float tensors among the results of a function."""
-    several = result if isinstance(result, (tuple, list)) else (result,)
+    """The float tensors among the results of a function, in tuples of tuples too.
+
+    Raises
+    ------
+    ArgumentError
+        If one is no tensor.
+    """
+    several = _flat(result)
+    for t in several:
+        if not isinstance(t, Tensor):
+            raise ArgumentError(
+                f"gradcheck needs a function that returns a tensor or a tuple of them, got {type(t).__name__}: return "
+                "what the ops give"
+            )
     return [t for t in several if t.dtype.kind == "f"]
+
+
+def _flat(result) -> list:
+    return [t for part in result for t in _flat(part)] if isinstance(result, (tuple, list)) else [result]
 
 
 def signed(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

@@ -96,10 +96,11 @@ def matmul(
         from .indexing import getitem
 
         b_rows = whole("matmul", "b_rows", b_rows)
-        if not 0 <= b_rows <= b.shape[-2]:
-            raise ShapeError(f"matmul got b_rows={b_rows} for b of shape {b.shape}, which has {b.shape[-2]} rows")
+        rows = b.shape[-2] if b.ndim > 1 else 0
+        if b.ndim < 2 or not 0 <= b_rows <= rows:
+            raise ShapeError(f"matmul got b_rows={b_rows} for b of shape {b.shape}, which has {rows} rows")
         b = getitem(b, (Ellipsis, slice(0, b_rows), slice(None)))
-    if a.ndim == 1 or b.ndim == 1:
+    if a.ndim < 2 or b.ndim < 2:
         return _with_vectors(a, b, bias, trans_a, trans_b, alpha)
     out = product(a, b, bias, trans_a, trans_b, alpha)
     shapes = a.shape, b.shape

@@ -138,3 +138,8 @@ def test_a_module_without_a_forward_and_a_list_of_other_things_are_refused():
         nn.Module()(1.0)
     with pytest.raises(ArgumentError, match="Sequential holds modules, got float"):
         nn.Sequential(1.0)
+
+
+def test_a_parameter_is_made_of_a_tensor():
+    with pytest.raises(ArgumentError, match=r"Parameter needs a tensor, got ndarray: make one with fnb\.tensor"):
+        fnb.Parameter(np.ones(2))

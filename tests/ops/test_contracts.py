@@ -7,6 +7,7 @@ import pytest
 
 import forgenb as fnb
 from forgenb import ops
+from forgenb.errors import ShapeError
 
 
 def draw(*shape, seed=0):
@@ -39,6 +40,18 @@ def test_rows_of_a_cache_equal_a_compact_copy(trans_b):
     compact = fnb.tensor(cache.numpy()[:, :5].copy())
     found = ops.matmul(a, cache, trans_b=trans_b, b_rows=5)
     np.testing.assert_array_equal(found.numpy(), ops.matmul(a, compact, trans_b=trans_b).numpy())
+
+
+@pytest.mark.parametrize("b", [1.0, [1.0]])
+def test_rows_of_what_has_none_are_refused(b):
+    with pytest.raises(ShapeError, match=r"matmul got b_rows=1 for b of shape \(1?,?\), which has 0 rows"):
+        ops.matmul(draw(1, 1), np.array(b), b_rows=1)
+
+
+def test_a_number_is_no_factor_of_a_matrix_product():
+    for a, b in ((np.array(1.0), draw(1, 1)), (draw(1, 1), np.array(1.0)), (np.array(1.0), np.array(1.0))):
+        with pytest.raises(ShapeError, match="matmul got shapes .*: it needs at least one axis, use \\* for numbers"):
+            ops.matmul(a, b)
 
 
 def test_chunked_head_equals_whole_head():
