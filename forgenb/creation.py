@@ -37,7 +37,7 @@ def tensor(
     DTypeError
         If the dtype is not supported, or not a float where a gradient is asked for.
     ArgumentError
-        If `data` is ragged or holds anything but numbers.
+        If `data` is ragged or holds anything but numbers, or a whole number beyond the integer dtype asked for.
     TapeError
         If `data` is a list with a tracked tensor.
     """
@@ -47,11 +47,26 @@ def tensor(
     else:
         target = get_backend(backend)
         array = _as_array(data, dtype is not None)
-    array = array.astype(as_dtype(dtype if dtype is not None else array.dtype), copy=False)
+    wanted = as_dtype(dtype if dtype is not None else array.dtype)
+    if not hasattr(data, "dtype"):
+        _refuse_too_large(array, wanted)
+    array = array.astype(wanted, copy=False)
     made = from_array(array, target)
     made.name = name
     made.requires_grad = requires_grad
     return made
+
+
+def _refuse_too_large(array: np.ndarray, dtype: np.dtype) -> None:
+    """Refuse whole numbers that an integer dtype cannot hold; arrays wrap around, as NumPy's do."""
+    if dtype.kind != "i" or array.dtype.kind != "i" or not array.size:
+        return
+    bounds, least, most = np.iinfo(dtype), int(array.min()), int(array.max())
+    if least < bounds.min or most > bounds.max:
+        raise ArgumentError(
+            f"tensor() got {least if least < bounds.min else most}, which {dtype.name} cannot hold: it goes from "
+            f"{bounds.min} to {bounds.max}, use int64"
+        )
 
 
 def beside(data, like: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from support.cuda import installed, lane_backend
 import forgenb as fnb
 from forgenb import ops
 from forgenb.dtypes import ORDER, RULES, as_dtype, float_dtype, result_dtype, scalar_dtype
-from forgenb.errors import DTypeError
+from forgenb.errors import ArgumentError, DTypeError
 from forgenb.ops import TABLE
 from forgenb.testing.samples import call, ruled_dtype, samples
 
@@ -221,3 +221,10 @@ def test_an_integer_never_widens_a_loss():
 def test_other_dtypes_are_refused(wrong):
     with pytest.raises(DTypeError, match="is not supported: use one of bool, int32"):
         as_dtype(wrong)
+
+
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1])
+def test_whole_numbers_beyond_int32_are_refused_and_arrays_wrap_around(value):
+    with pytest.raises(ArgumentError, match=rf"got {value}, which int32 cannot hold: .* use int64"):
+        fnb.tensor([1, value], dtype="int32")
+    assert fnb.tensor(np.array([value]), dtype="int32").item() == np.array([value]).astype("int32").item()

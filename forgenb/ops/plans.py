@@ -123,7 +123,7 @@ class MapPlan:
     def __init__(self, kernel: Kernel, dtype, out_dtype, inputs: tuple[Layout, ...], into: tuple[Layout, ...]):
         same_backend(kernel.name, inputs)
         roles = _roles(kernel)
-        shape = broadcast_shape(kernel.name, tuple(layout.shape for layout in inputs))
+        shape = broadcast_shape(kernel.name.removesuffix("_kernel"), tuple(layout.shape for layout in inputs))
         if dtype is None:
             reals = [inputs[i].dtype for i in roles.reals]
             dtype = result_dtype(*reals) if reals else DEFAULT

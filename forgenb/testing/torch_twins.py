@@ -34,7 +34,7 @@ def twins() -> dict[str, Callable]:
     except ImportError as cause:
         raise ArgumentError(
             f"comparing with PyTorch needs PyTorch, which cannot be imported ({cause}): install it with "
-            "pip install 'forgenb[bench]', or compare with NumPy or with routines instead"
+            "pip install 'forgenb[bench]', or compare eager code with routines (--against routine)"
         ) from cause
     return {**_elementwise(torch), **_gradients(torch), **_reductions(torch), **_shapes(torch), **_picks(torch),
             **_losses(torch), **_products(torch), **_layers(torch)}  # fmt: skip

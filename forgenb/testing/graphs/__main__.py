@@ -64,7 +64,10 @@ def run(numbers: Sequence[int], seed: int, least: int, most: int, against: str) 
 
 def parser() -> Parser:
     """The options."""
-    made = Parser(prog="python -m forgenb.testing.graphs", description="Random graphs of ops against PyTorch.")
+    made = Parser(
+        prog="python -m forgenb.testing.graphs",
+        description="Random graphs of ops against PyTorch, or against their routines.",
+    )
     made.add_argument("--graphs", type=int, default=1000, help="how many (default 1000)")
     made.add_argument("--seed", type=int, default=0, help="of all of them (default 0)")
     made.add_argument("--first", type=int, default=0, help="number of the first one (default 0)")
