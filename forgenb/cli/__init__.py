@@ -9,13 +9,13 @@ Imports its own modules. What a command does is in the library, so that a script
 import sys
 from collections.abc import Sequence
 
-from forgenb.cli import backends, bench, check_backend, doctor, generate, train, warmup
+from forgenb.cli import backends, bench, check_backend, doctor, generate, score, train, warmup
 from forgenb.cli.common import Parser, as_paragraph
 from forgenb.errors import ForgeError
 
 __all__ = ["main"]
 
-COMMANDS = (train, generate, bench, doctor, backends, check_backend, warmup)
+COMMANDS = (train, generate, bench, doctor, backends, check_backend, warmup, score)
 
 
 def build_parser() -> Parser:

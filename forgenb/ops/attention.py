@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from ..errors import DTypeError, ShapeError
+from ..random import dropout_keep, dropout_scale
 from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, narrowed, run_rows, together, widened
@@ -124,6 +125,7 @@ def _rows(weights: Tensor) -> tuple[int, int]:
 def _samples(rng: np.random.Generator):
     for (b, t, c), heads in (((2, 5, 4), 2), ((1, 1, 3), 1), ((3, 4, 6), 3), ((0, 2, 4), 2)):
         yield (rng.uniform(-2, 2, (b, t, 3 * c)),), {"heads": heads}
+    yield (rng.uniform(-2, 2, (2, 3, 12)),), {"heads": 2, "p": 0.4, "seed": 5, "offset": 11}
 
 
 def _split(qkv, heads):
@@ -131,10 +133,17 @@ def _split(qkv, heads):
     return qkv.reshape(b, t, 3, heads, columns // 3 // heads).transpose(2, 0, 3, 1, 4)
 
 
-def attention_reference(qkv, heads):
+def _dropped(weights, p, seed, offset):
+    """Weights or their gradients after dropout."""
+    kept = dropout_keep(weights.size, p, seed, offset).reshape(weights.shape)
+    return np.where(kept, weights * float(dropout_scale(p)), 0.0)
+
+
+def attention_reference(qkv, heads, p=0.0, seed=0, offset=0):
     """Causal self-attention by NumPy."""
     q, k, v = _split(qkv, heads)
-    y = softmax_reference(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]), causal=True) @ v
+    weights = softmax_reference(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]), causal=True)
+    y = _dropped(weights, p, seed, offset) @ v
     return y.transpose(0, 2, 1, 3).reshape(*qkv.shape[:2], qkv.shape[2] // 3)
 
 
@@ -216,14 +225,15 @@ def _grad_samples(rng: np.random.Generator):
         yield (qkv, rng.uniform(-2, 2, (*qkv.shape[:2], qkv.shape[2] // 3))), keywords
 
 
-def attention_grad_reference(qkv, dout, heads):
+def attention_grad_reference(qkv, dout, heads, p=0.0, seed=0, offset=0):
     """Gradient of causal self-attention by NumPy."""
     q, k, v = _split(qkv, heads)
     b, t, c = dout.shape
     dy = dout.reshape(b, t, heads, c // heads).transpose(0, 2, 1, 3)
     weights = softmax_reference(q @ k.swapaxes(-1, -2) / np.sqrt(c // heads), causal=True)
-    dscores = softmax_grad_reference(weights, dy @ v.swapaxes(-1, -2), causal=True) / np.sqrt(c // heads)
-    parts = np.stack([dscores @ k, dscores.swapaxes(-1, -2) @ q, weights.swapaxes(-1, -2) @ dy])
+    dweights, dropped = (_dropped(w, p, seed, offset) for w in (dy @ v.swapaxes(-1, -2), weights))
+    dscores = softmax_grad_reference(weights, dweights, causal=True) / np.sqrt(c // heads)
+    parts = np.stack([dscores @ k, dscores.swapaxes(-1, -2) @ q, dropped.swapaxes(-1, -2) @ dy])
     return parts.transpose(1, 3, 0, 2, 4).reshape(qkv.shape)
 
 

@@ -109,6 +109,7 @@ def maximum_grad_kernel(x, y, dout):
 def _maximum_grad_samples(rng: np.random.Generator):
     for (x, y), _ in binary(-2, 2, apart=True)(rng):
         yield (x, y, rng.uniform(-2, 2, np.broadcast_shapes(x.shape, y.shape))), {}
+    yield (rng.uniform(0, 1, (3, 4)), rng.uniform(-2, -1, (3, 1)), rng.uniform(-2, 2, 4)), {}
 
 
 def maximum_grad_reference(x, y, dout):

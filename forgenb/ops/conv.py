@@ -30,7 +30,7 @@ CASES: tuple[tuple[tuple, tuple, dict], ...] = (
     ((1, 4, 7, 7), (6, 2, 2, 3), {"groups": 2, "dilation": (2, 1), "padding": 1}),
     ((3, 2, 4, 3), (2, 2, 1, 1), {}),
     ((1, 3, 5, 5), (3, 1, 5, 2), {"groups": 3, "stride": (1, 3), "padding": (3, 0)}),
-    ((0, 2, 4, 4), (3, 2, 2, 2), {}),
+    ((0, 2, 4, 4), (4, 1, 2, 2), {"groups": 2}),
     ((1, 1, 2, 4), (1, 1, 2, 2), {}),
 )
 """Shapes of inputs and weights, and settings, of the samples."""

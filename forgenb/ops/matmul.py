@@ -37,6 +37,7 @@ def _samples(rng: np.random.Generator):
     yield (draw(2, 3, 4), draw(4, 5), draw(5)), {}
     yield (draw(3, 4), draw(2, 4, 5)), {"alpha": 2.0}
     yield (draw(2, 4, 3), draw(5, 4)), {"trans_a": True, "trans_b": True}
+    yield (draw(2, 3, 4), draw(5, 4)), {"trans_b": True, "alpha": 0.5}
     yield (draw(4, 3, 16), draw(4, 8, 16)), {"trans_b": True, "b_rows": 5}
     yield (draw(4, 3, 5), draw(4, 8, 16)), {"b_rows": 5}
     yield (draw(0, 4), draw(4, 5)), {}

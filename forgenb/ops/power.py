@@ -72,6 +72,7 @@ def _grad_samples(rng: np.random.Generator):
     for first, second in PAIRS:
         dout = rng.uniform(-2, 2, np.broadcast_shapes(first, second))
         yield (rng.uniform(0.5, 2, first), rng.uniform(-2, 2, second), dout), {}
+    yield (rng.uniform(0.5, 2, (2, 4)), rng.uniform(-2, 2, 4), rng.uniform(-2, 2, (2, 1))), {}
 
 
 def _mixed(x: Tensor, y: Tensor, dout: Tensor) -> Tensor:

@@ -87,8 +87,18 @@ def elu_grad_kernel(x, dout, alpha):
     return dout * select(x > 0.0, 1.0, alpha * exp_of(x))
 
 
+def _elu_samples(rng: np.random.Generator):
+    yield from unary(-3, 3, apart=(0.0,))(rng)
+    yield (np.linspace(-2.25, 2, 6),), {"alpha": 0.5}
+
+
+def _elu_grad_samples(rng: np.random.Generator):
+    for (x,), keywords in _elu_samples(rng):
+        yield (x, rng.uniform(-2, 2, x.shape)), keywords
+
+
 @op(
-    with_cotangent(-2, 2, apart=(0.0,)),
+    _elu_grad_samples,
     lambda x, dout, alpha=1.0: dout * np.where(x > 0, 1, alpha * np.exp(np.minimum(x, 0))),
     (0, 1),
     dtypes="float",
@@ -109,7 +119,7 @@ def elu_grad(x, dout, alpha: float = 1.0) -> Tensor:
 
 
 @op(
-    unary(-3, 3, apart=(0.0,)),
+    _elu_samples,
     lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0))),
     dtypes="float",
 )

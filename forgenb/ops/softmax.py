@@ -96,11 +96,14 @@ def _samples(rng: np.random.Generator):
     yield (rng.uniform(-2, 2, (5, 5)),), {"causal": True}
     yield (rng.uniform(-2, 2, (2, 2, 4)),), {"causal": True, "off": 2}
     yield (rng.uniform(-2, 2, (2, 70)),), {"causal": True}
+    yield (rng.uniform(-2, 2, (2, 1, 6)),), {"causal": True, "off": 3}
+    yield (rng.uniform(-2, 2, 5),), {"causal": True, "off": 2}
 
 
 def _visible(shape, off):
     queries = shape[-2] if len(shape) > 1 else 1
-    return np.arange(shape[-1]) <= np.arange(queries)[:, None] + off
+    seen = np.arange(shape[-1]) <= np.arange(queries)[:, None] + off
+    return seen if len(shape) > 1 else seen[0]
 
 
 def softmax_reference(x, causal=False, off=0):

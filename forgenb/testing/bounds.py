@@ -69,8 +69,9 @@ RESULTS: dict[str, Bound] = {
 }
 
 GRADIENTS: dict[str, Bound] = {
-    "batchnorm": Bound(32.0, "largest", "1500 terms of both signs in one number"),
-    "batchnorm_inference": Bound(32.0, "largest", "1500 terms of both signs in one number"),
+    "batchnorm_grad": Bound(8.0, "largest", "second derivatives are sums of sums of both signs"),
+    "batchnorm": Bound(32.0, "largest", "2000 terms of both signs in one number"),
+    "batchnorm_inference": Bound(32.0, "largest", "2000 terms of both signs in one number"),
     "bce_with_logits_grad": Bound(32.0, "largest", "a sum of sigmoid(z) - y, of which little may be left"),
     "gelu": Bound(8.0, "largest", "see gelu_grad"),
     "gelu_erf_grad": Bound(16.0, "largest", "2 - x^2 and 1 + erf cancel"),

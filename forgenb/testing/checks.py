@@ -135,7 +135,7 @@ def _along_a_line(name: str, sample: Sample, found) -> None:
     places = differentiable(name, sample)
     directions = [rng.uniform(-1, 1, sample.arrays[p].shape) for p in places]
     outputs = call(name, [tensor(a) for a in sample.arrays], sample)
-    cotangents = [cotangent(t).numpy() for t in outputs]
+    cotangents = [cotangent(t, number).numpy() for number, t in enumerate(outputs)]
 
     def at(t):
         moved = sample

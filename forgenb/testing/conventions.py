@@ -13,8 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ..creation import tensor
+from ..ops import TABLE
+from ..tensor import Tensor
 from .conventions_table import SECTIONS
 from .markdown import table
+
+CLOSE = 2e-6
+"""Relative difference in float32 that is still the same number."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,36 @@ def conventions() -> Iterator[Convention]:
     """All rows, section by section."""
     for section, (_, rows) in SECTIONS.items():
         yield from (Convention(section, *row) for row in rows)
+
+
+def results(row: Convention, seed: Any, operands: Sequence[Tensor]) -> list[Tensor | None]:
+    """The value of a row's call and the gradients of its operands that have one, for `seed`."""
+    floats = [t for t in operands if t.dtype.kind == "f"] if row.gradients else []
+    leaves = {id(t): t.detach() for t in floats}
+    for leaf in leaves.values():
+        leaf.requires_grad = True
+    out = TABLE[row.op].function(*(leaves.get(id(t), t) for t in operands), **row.keywords)
+    if row.gradients:
+        out.backward(seed.astype(out.dtype))
+    return [out, *(leaf.grad for leaf in leaves.values())]
+
+
+def differences(row: Convention, found: Sequence[Tensor | None], seed: float = 1.0) -> list[str]:
+    """What is not as the row says in the `results` of its call, for a seed of `seed` everywhere."""
+    wanted = [row.value, *(np.multiply(seed, g) for g in row.gradients)]
+    names = ["value", *(f"gradient {number}" for number in range(len(row.gradients)))]
+    if len(found) != len(wanted):
+        return [f"{row.call} gives {len(found) - 1} gradients, not {len(row.gradients)}"]
+    return [
+        f"{name} of {row.call} is {None if t is None else t.tolist()}, not {value}"
+        for name, t, value in zip(names, found, wanted, strict=True)
+        if t is None or t.shape != np.shape(value) or not np.allclose(t.numpy(), value, CLOSE, 0, equal_nan=True)
+    ]
+
+
+def seed_of(row: Convention, seed: float = 1.0) -> Tensor:
+    """That number in the shape of a row's value."""
+    return tensor(np.full(np.shape(row.value), seed, "float32"))
 
 
 HEAD = """\

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 inf, nan = float("inf"), float("nan")
+NO_ROWS = np.zeros((0, 3))
 
 TIES: list[tuple] = [
     ("maximum", (1.0, 1.0), 1.0, (0.5, 0.5)),
@@ -72,11 +75,15 @@ EDGES: list[tuple] = [
     ("softplus", ([-1000.0, 1000.0],), [0.0, 1000.0], ([0.0, 1.0],)),
     ("silu", ([-1000.0, 1000.0],), [0.0, 1000.0], ([0.0, 1.0],)),
     ("logsumexp", ([-inf, 0.0],), 0.0, ([0.0, 1.0],)),
+    ("logsumexp", ([-inf, -inf],), -inf, ([0.0, 0.0],)),
+    ("gelu_grad", ([-1000.0, 1000.0], [1.0, 1.0]), [0.0, 1.0], ([0.0, 0.0], [0.0, 1.0])),
     ("softmax", ([-inf, 0.0],), [0.0, 1.0], ([0.0, 0.0],)),
     ("softmax", ([-inf, -inf],), [nan, nan], ([nan, nan],)),
     ("log_softmax", ([1000.0, 0.0],), [0.0, -1000.0], ([-1.0, 1.0],)),
     ("cross_entropy", ([[0.0, -inf]], [0]), 0.0, ([[0.0, 0.0]],)),
     ("bce_with_logits", ([1000.0], [0.0]), 1000.0, ([1.0], [-1000.0])),
+    ("bce_with_logits", ([], []), nan, ([], [])),
+    ("cross_entropy", (NO_ROWS, np.zeros(0, int)), nan, (NO_ROWS,)),
     ("astype", ([-2.75, 2.75],), [-2, 2], (), {"dtype": "int32"}),
     ("astype", ([2049.0, 1e6],), [2048.0, inf], ([1.0, 1.0],), {"dtype": "float16"}),
     ("astype", ([0.0, nan],), [False, True], (), {"dtype": "bool"}),

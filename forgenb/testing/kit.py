@@ -68,10 +68,17 @@ def check_backend(
     """
     get_backend(name)
     wanted = None if checks is None else set(checks)
-    return _run(name, _chosen(ops), tuple(dtypes), wanted, largest)
+    return _run(name, known_ops(ops), tuple(dtypes), wanted, largest)
 
 
-def _chosen(ops: Iterable[str] | None) -> list[str]:
+def known_ops(ops: Iterable[str] | None) -> list[str]:
+    """The names of `ops`, or of the whole table.
+
+    Raises
+    ------
+    ArgumentError
+        If one is not in the table, naming the nearest.
+    """
     names = list(TABLE if ops is None else ops)
     for name in names:
         if name not in TABLE:

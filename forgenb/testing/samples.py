@@ -135,17 +135,17 @@ def leaves(name: str, sample: Sample) -> list[Tensor]:
     return [tensor(a, requires_grad=p in places) for p, a in enumerate(sample.arrays)]
 
 
-def cotangent(t: Tensor) -> Tensor:
-    """The same numbers for every dtype: multiples of 1/64, which float16 holds exactly."""
-    values = np.random.default_rng(0).integers(-64, 64, t.shape) / 64
+def cotangent(t: Tensor, number: int = 0) -> Tensor:
+    """The same numbers for every dtype, others for each `number`: multiples of 1/64, which float16 holds exactly."""
+    values = np.random.default_rng(number).integers(-64, 64, t.shape) / 64
     return tensor(np.asarray(values).astype(t.dtype), backend=t.backend.name)
 
 
 def backward(outputs) -> None:
-    """A sweep from each tracked output, with `cotangent` as its seed."""
-    for t in outputs:
+    """A sweep from each tracked output, with the `cotangent` of its number as its seed."""
+    for number, t in enumerate(outputs):
         if t.requires_grad:
-            t.backward(cotangent(t), retain_graph=True)
+            t.backward(cotangent(t, number), retain_graph=True)
 
 
 def bits(tensors) -> list[tuple | None]:

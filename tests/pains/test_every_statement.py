@@ -16,7 +16,7 @@ EVERYWHERE = {
     "training": "P57 P59 P61 P63 P65 P67 P69",
     "data": "P70",
 }
-ONCE = {"checking": "P51 P55", "surroundings": "P106 P110 P112 P114 P116"}
+ONCE = {"checking": "P49 P51 P53 P55", "surroundings": "P106 P110 P112 P114 P116"}
 LATER = {"P108": "it is about the pictures in the chapters of a course, each of which runs as a test of its own"}
 
 

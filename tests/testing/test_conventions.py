@@ -1,36 +1,16 @@
 """The table of conventions holds on every backend, eagerly and in a routine, and its page is up to date."""
 
+import dataclasses
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError
-from forgenb.ops import TABLE
-from forgenb.testing.conventions import conventions, page
+from forgenb.testing.conventions import conventions, differences, page, results, seed_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conventions.md"
 ROWS = {row.call: row for row in conventions()}
-
-
-def values(row, seed, operands):
-    """The result of a row and the gradients of its operands that have one."""
-    floats = [t for t in operands if t.dtype.kind == "f"] if row.gradients else []
-    leaves = {id(t): t.detach() for t in floats}
-    for leaf in leaves.values():
-        leaf.requires_grad = True
-    out = TABLE[row.op].function(*(leaves.get(id(t), t) for t in operands), **row.keywords)
-    assert out.requires_grad == bool(row.gradients)
-    if row.gradients:
-        out.backward(seed.astype(out.dtype))
-    return [out, *(leaf.grad for leaf in leaves.values())]
-
-
-def same(found, row):
-    for t, wanted in zip(found, [row.value, *row.gradients], strict=True):
-        np.testing.assert_allclose(t.numpy(), wanted, rtol=2e-6, err_msg=row.call)
-        assert t.shape == np.shape(wanted)
 
 
 @pytest.mark.usefixtures("each_backend")
@@ -40,12 +20,19 @@ def test_a_row(call):
     operands = [fnb.tensor(a) for a in row.arrays()]
     if row.refused:
         with pytest.raises(ArgumentError, match=row.value):
-            values(row, None, operands)
+            results(row, None, operands)
         return
-    seed = fnb.tensor(np.ones(np.shape(row.value), "float32"))
-    same(values(row, seed, operands), row)
-    recorded = fnb.compile(lambda seed, *operands: values(row, seed, operands))
-    same(recorded(seed, *operands), row)
+    seed = seed_of(row, 2.0)  # not the page's 1, which is its own square
+    assert differences(row, results(row, seed, operands), 2.0) == []
+    recorded = fnb.compile(lambda seed, *operands: results(row, seed, operands))
+    assert differences(row, recorded(seed, *operands), 2.0) == []
+
+
+@pytest.mark.parametrize("change", [{"value": 2.0}, {"gradients": (0.25, 0.5)}], ids=str)
+def test_a_row_that_says_something_else_differs(change):
+    row = dataclasses.replace(ROWS["maximum(1, 1)"], **change)
+    operands = [fnb.tensor(a) for a in row.arrays()]
+    assert len(differences(row, results(row, seed_of(row), operands))) == 1
 
 
 def test_the_table_names_a_row_once():
