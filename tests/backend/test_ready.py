@@ -109,7 +109,7 @@ def test_calls_do_not_depend_on_the_number_of_operands(nogil):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: ops.softmax(x, causal=True, off=1.5), "softmax got off=1.5: it must be a whole number of int64"),
+        (lambda x: ops.softmax(x, causal=True, off=1.5), "softmax got off=1.5: it must be a whole number"),
         (lambda x: ops.softmax(x, causal=True, off=2**70), f"softmax got off={2**70}: it must be a whole number"),
         (lambda x: ops.rmsnorm(x, x[0], eps="a"), "rmsnorm got eps='a': it must be a number that float64 holds"),
     ],

@@ -56,7 +56,8 @@ def announced(tmp_path):
 
 
 def test_it_passes_the_kit(announced):
-    result = run("-W", "error", "-m", "forgenb", "check-backend", "loopback", "--largest", "150", "--json", paths=announced)
+    command = "-m", "forgenb", "check-backend", "loopback", "--largest", "150", "--json"
+    result = run("-W", "error", *command, paths=announced)
     *rows, last = map(json.loads, result.stdout.splitlines())
     assert [row for row in rows if row["ok"] is False] == []
     assert (result.returncode, result.stderr) == (0, "")

@@ -36,8 +36,7 @@ def drawn(seed, least=1, most=6, names=None):
 def test_every_op_has_a_recipe_or_a_reason():
     assert set(RECIPES) | set(LEFT_OUT) == set(TABLE)
     assert not set(RECIPES) & set(LEFT_OUT)
-    for name, reason in LEFT_OUT.items():
-        assert not TABLE[name].differentiable, f"{name}: {reason}"
+    for name in LEFT_OUT:
         assert TABLE[name].in_place or name.removesuffix("_grad") in RECIPES
 
 

@@ -5,7 +5,7 @@ An op has a recipe or stands here, and so does each of its keywords; a test refu
 
 from __future__ import annotations
 
-_BACKWARD = "the backward of {0}, without a rule of its own: every sweep through {0} runs it"
+_BACKWARD = "the backward of {0}: every sweep through {0} runs it; tests/ops/test_second_order.py has its own rule"
 _IN_PLACE = "writes into its first operand: tests/properties/test_in_place.py writes into the values of random graphs"
 
 LEFT_OUT: dict[str, str] = {
