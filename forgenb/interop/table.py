@@ -53,10 +53,9 @@ def spelled(function: Callable) -> str:
 
 
 def listing() -> str:
-    """What docs/interop.md has of the table: functions of the same name as their op, then the others."""
+    """What docs/interop.md has of the table: functions of the same name as their op, then the others, by name."""
     same, other = [], []
-    for function, (name, _) in dispatched().items():
-        asked = spelled(function)
+    for asked, function, (name, _) in sorted((spelled(f), f, row) for f, row in dispatched().items()):
         if name == f"fnb.ops.{function.__name__}":
             same.append(f"`{asked}`")
         else:

@@ -24,7 +24,7 @@ from ..bounds import bound, gradient_bound
 from ..checks import Setting, forward, gradient
 from ..conventions import Convention, conventions, differences, results, seed_of
 from ..kit import check_backend
-from ..samples import FLOATS, Sample, call, differentiable, samples
+from ..samples import FLOATS, Sample, call, differentiable, samples, samples_in
 from .rules import BACKEND, rule_of
 
 SMALL = 24
@@ -138,7 +138,7 @@ def _differences(name: str, sample: Sample) -> None:
     gradcheck(f, *(sample.arrays[p] for p in places), tolerance=TABLE[name].gradient_tolerance)
 
 
-CACHES = (samples, rule_of, _by_size)
+CACHES = (samples, samples_in, rule_of, _by_size)
 """What is kept of a row of the table, for those who change one."""
 
 
