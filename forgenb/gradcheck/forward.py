@@ -17,7 +17,7 @@ from ..derivatives import jvp
 from ..errors import ArgumentError, GradcheckError
 from ..random import generator
 from .compare import KINK
-from .slopes import NOISE, SHRINK, STEP, first_step
+from .slopes import NOISE, SHRINK, STEP, STEPS, extrapolated, first_step, rise, rounding_at
 from .subject import Arrays, Subject, outputs_of, signed
 
 
@@ -55,11 +55,17 @@ def check_forward(subject: Subject, tolerance: float, seed: int) -> None:
             )
 
 
+THRICE = 3.0
+"""Extrapolation adds up four roundings with factors of 4/3 and 1/6. Each may be that of the largest entry, with which
+others share a sum. What does not move at all has the rounding of the derivative itself.
+"""
+
+
 class OutputSlope(NamedTuple):
     """The slope of each entry of an output, what rounding adds, and whether the one-sided slopes agree."""
 
     central: np.ndarray
-    noise: np.ndarray
+    noise: float
     smooth: bool
 
 
@@ -95,8 +101,8 @@ def _differences(subject: Subject, directions: Arrays) -> list[OutputSlope]:
 
     here = outputs(0.0)
     for step in (STEP, *(STEP * factor for factor in SHRINK[:2])):
-        rows = zip(*(outputs(t * step) for t in (1, 0.5, -0.5, -1)), here, strict=True)
-        slopes = [_slope(row, step) for row in rows]
+        rows = zip(here, *(outputs(t * step) for t in STEPS), strict=True)
+        slopes = [_slope(at, moved, step) for at, *moved in rows]
         if all(slope.smooth for slope in slopes):
             return slopes
     raise ArgumentError(
@@ -105,17 +111,10 @@ def _differences(subject: Subject, directions: Arrays) -> list[OutputSlope]:
     )
 
 
-def _slope(row: tuple[np.ndarray, ...], step: float) -> OutputSlope:
-    far, near, before, behind, here = row
+def _slope(here: np.ndarray, moved: list[np.ndarray], step: float) -> OutputSlope:
     with np.errstate(all="ignore"):
-        central = (4 * _rise(near, before) / step - _rise(far, behind) / (2 * step)) / 3
-        right = (4 * _rise(near, here) - _rise(far, here)) / step
-        left = (4 * _rise(here, before) - _rise(here, behind)) / step
-        noise = np.where(far == behind, 0.0, NOISE * (np.abs(far) + np.abs(behind)) / 2 / step)
+        central, right, left, _ = extrapolated(rise, here, moved, step)
+        still = NOISE * np.abs(here).max(initial=0.0, where=np.isfinite(here))
+        noise = THRICE * float(rounding_at(here, moved).max(initial=0.0)) / step + float(still)
         gap, scale = np.abs(right - left), np.abs(central).max(initial=0.0)
     return OutputSlope(central, noise, bool((gap <= KINK * scale + 4 * noise).all()))
-
-
-def _rise(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-    """The difference, 0 where both are one infinity."""
-    return np.where(high == low, 0.0, high - low)

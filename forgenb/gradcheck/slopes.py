@@ -10,6 +10,7 @@ of arrays. Imports NumPy and the subject; it compares nothing with a gradient.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ NOISE = 4 * np.finfo(np.float64).eps
 """Rounding of an output, relative to it: elementary functions are right to a few ulp."""
 SHRINK = tuple(8.0**-n for n in range(1, 9))
 GROW = (8.0, 64.0, 512.0, 4096.0)
+STEPS = (1, 0.5, -0.5, -1)
+"""Where the outputs are computed, in steps: far, near, and both ways back."""
 
 
 def first_step(value: np.ndarray, direction: np.ndarray) -> float:
@@ -29,6 +32,29 @@ def first_step(value: np.ndarray, direction: np.ndarray) -> float:
     largest = float(np.abs(value).max(initial=0.0, where=np.isfinite(value)))
     moved = float(np.abs(value).max(initial=0.0, where=np.isfinite(value) & (direction != 0)))
     return max(STEP * min(largest or 1.0, 1.0), LARGE * moved)
+
+
+def rise(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+    """The difference, 0 where both are one infinity."""
+    return np.where(high == low, 0.0, high - low)
+
+
+def rounding_at(here: np.ndarray, moved: Sequence[np.ndarray]) -> np.ndarray:
+    """What rounding may add to each entry that moves at any step; 0 for the others."""
+    size = np.max(np.abs(moved), axis=0)
+    return np.where(np.any([y != here for y in moved], axis=0) & np.isfinite(size), NOISE * size, 0.0)
+
+
+def extrapolated(difference: Callable, here, moved: Sequence, step: float) -> tuple:
+    """The central slope, the right and the left one, and what extrapolation took away from the first.
+
+    `moved` holds the outputs at ``step``, ``step / 2`` and these steps back, `difference` subtracts two of them.
+    """
+    far, near, before, behind = moved
+    wide, narrow = difference(far, behind) / (2 * step), difference(near, before) / step
+    right = (4 * difference(near, here) - difference(far, here)) / step
+    left = (4 * difference(here, before) - difference(here, behind)) / step
+    return (4 * narrow - wide) / 3, right, left, abs(narrow - wide)
 
 
 class Slope(NamedTuple):
@@ -76,28 +102,21 @@ class Slopes:
 
     def along(self, number: int, direction: np.ndarray, step: float) -> Slope:
         """The slope of one input along a direction, from four evaluations."""
-        far, near, before, behind = (self.outputs(number, direction, t * step) for t in (1, 0.5, -0.5, -1))
-        wide, narrow = self._rise(far, behind) / (2 * step), self._rise(near, before) / step
-        right = 2 * self._rise(near, self.here) / (step / 2) - self._rise(far, self.here) / step
-        left = 2 * self._rise(self.here, before) / (step / 2) - self._rise(self.here, behind) / step
-        noise = NOISE * self._size(far, near, before, behind) / step
-        return Slope((4 * narrow - wide) / 3, right, left, abs(narrow - wide), noise)
+        moved = [self.outputs(number, direction, t * step) for t in STEPS]
+        central, right, left, cut = extrapolated(self._rise, self.here, moved, step)
+        return Slope(central, right, left, cut, self._rounding(moved) / step)
 
     def _rise(self, high: Arrays, low: Arrays) -> float:
         """Difference first, then the sum: outputs that do not move cost no digits."""
         with np.errstate(all="ignore"):
-            moves = (np.where(a == b, 0.0, a - b) for a, b in zip(high, low, strict=True))
+            moves = (rise(a, b) for a, b in zip(high, low, strict=True))
             return float(sum(np.sum(move * w) for move, w in zip(moves, self.cotangents, strict=True)))
 
-    def _size(self, *moved: Arrays) -> float:
-        """The sum of the sizes of the outputs that move at any step, which is what rounding is relative to."""
-        total = 0.0
+    def _rounding(self, moved: Sequence[Arrays]) -> float:
+        """The sum of what rounding may add to the outputs."""
         with np.errstate(all="ignore"):
-            for here, w, *several in zip(self.here, self.cotangents, *moved, strict=True):
-                moves = np.any([y != here for y in several], axis=0)
-                size = np.max(np.abs(several), axis=0)
-                total += float(np.sum(np.where(moves & np.isfinite(size), size, 0.0) * abs(w)))
-        return total
+            rows = zip(self.here, self.cotangents, *moved, strict=True)
+            return float(sum(np.sum(rounding_at(here, several) * abs(w)) for here, w, *several in rows))
 
     def best(self, number: int, direction: np.ndarray, first: Slope, scale: float, wanted: float, gap: float) -> Slope:
         """A slope whose error is below `wanted` and whose sides are within `gap`, or the best that other steps give.

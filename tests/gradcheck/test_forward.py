@@ -68,3 +68,12 @@ def test_an_op_without_a_second_derivative_says_so():
 def test_a_kink_along_the_direction_is_no_failure():
     with pytest.raises(ArgumentError, match="not differentiable here"):
         check_forward(Subject(ops.abs, (np.array([0.0, 1.0]),), 0), 1e-6, 0)
+
+
+@pytest.mark.parametrize(
+    "op", [ops.softmax, lambda x: ops.layernorm(x, fnb.tensor(np.ones(5)), fnb.tensor(np.zeros(5)))]
+)
+def test_what_a_function_does_not_depend_on_moves_it_by_rounding_only(op):
+    for seed in range(10):
+        c = fnb.tensor(draw(3, 5, seed=seed))
+        assert fnb.gradcheck(lambda a, c=c: op(c + a), draw(seed=seed), forward=True, seed=seed)
