@@ -3,6 +3,7 @@
 Imports kernels, backends, tensors and ops; nothing of nn, optim or train may be named here.
 """
 
+from .arena import Arena, fills_its_memory
 from .compile import Compiled, compile
 from .debug import debug
 from .late import Late, after_each_run, frozen, late, on_each_run, value_of
@@ -13,6 +14,7 @@ from .sequence import capture, joined, needed, recorder_of
 from .symbol import Symbol, symbol
 
 __all__ = [
+    "Arena",
     "Compiled",
     "Late",
     "Program",
@@ -22,6 +24,7 @@ __all__ = [
     "capture",
     "compile",
     "debug",
+    "fills_its_memory",
     "frozen",
     "joined",
     "late",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..backend.planned import NOT_RUN, SCRATCH, PlannedMemory
+from .arena import Arena
 from .lives import ALIGN, Lives, Statement, lifetimes, plannable, rounded, successions
 from .pack import Block, pack
 from .rematerialize import rematerialized
@@ -46,11 +47,15 @@ def arrange(recorder: Recorder) -> None:
     recorder.statements = statements
 
 
-def place(statements: list[Statement], memories: Iterable[PlannedMemory], backend, name: str) -> tuple[Plan, object]:
-    """Give every planned memory of a program its address; returns the plan and the arena.
+def place(
+    statements: list[Statement], memories: Iterable[PlannedMemory], backend, name: str, arenas: Iterable[Arena] = ()
+) -> tuple[Plan, object]:
+    """Give every planned memory of a program its address; returns the plan and the block that holds them.
 
-    So do those of `memories` that no statement writes since they hold nothing.
+    So do those of `memories` that no statement writes since they hold nothing. What belongs to one of `arenas` lies
+    there.
     """
+    beside = sum(arena.place(name) for arena in arenas)
     lives = lifetimes(statements)
     places, scratch = _scratch(statements, lives)
     size = scratch
@@ -63,7 +68,7 @@ def place(statements: list[Statement], memories: Iterable[PlannedMemory], backen
     for key, (_, _, memory) in (lives | empty).items():
         mode, reason = ("stored", NOT_RUN) if memory.keep else ("scratch", SCRATCH)
         memory.place(arena.address + places.get(key, 0), arena, mode, reason.format(name=name))
-    return Plan(scratch, size - scratch), arena
+    return Plan(scratch, size - scratch + beside), arena
 
 
 def _roomy(lives: Lives) -> bool:

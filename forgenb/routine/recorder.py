@@ -49,6 +49,7 @@ class Recorder:
         self.checked: dict[int, int] = {}
         self.guarded: dict[tuple, int] = {}
         self.constants: list[tuple[PlannedMemory, np.ndarray, int]] = []
+        self.arenas: list[Any] = []
         self.gradients: list[tuple[Any, int]] = []
         self.cleared: set[Any] = set()
         self.first_node = Node("start", ()).number

@@ -84,7 +84,7 @@ class Routine:
         self._unshared = unshared(recorder.statements)
         arrange(recorder)
         self.program.statements = recorder.statements
-        self._plan, self._arena = place(recorder.statements, recorder.memories, recorder.backend, name)
+        self._plan, self._arena = place(recorder.statements, recorder.memories, recorder.backend, name, recorder.arenas)
         self.seconds = {"recording": recorder.seconds, "planning": time.perf_counter() - started}
         for memory in recorder.memories:
             if memory.origin is recorder:  # it cannot be captured from any more, and would keep the arena alive

@@ -147,7 +147,7 @@ def joined(recorders: Iterable[Recorder]) -> Recorder:
         acting = [act for act, _ in whole.before]
         fresh_acts = [b for b in recorder.before if not any(b[0] is act for act in acting)]
         whole.before += [(act, moved[position]) for act, position in fresh_acts]
-        for kind in ("memories", "guards", "after", "inputs", "frozen"):
+        for kind in ("memories", "guards", "after", "inputs", "frozen", "arenas"):
             mine = getattr(whole, kind)
             seen = set(map(id, mine))
             mine += [item for item in getattr(recorder, kind) if id(item) not in seen]

@@ -50,6 +50,12 @@ def sgd_one(
         raise ArgumentError(f"sgd_one: {getattr(p, 'name', None) or 'this tensor'} is not a parameter")
     if p.grad is None:
         raise TapeError(f"sgd_one: parameter {p.name or p.shape} has no gradient: make grad_update first")
+    return _step(p, p.grad, learning_rate, momentum, weight_decay, nesterov)
+
+
+def _step(
+    p: Parameter, grad: Tensor, learning_rate: Rate, momentum: float, weight_decay: float, nesterov: bool
+) -> Program:
     momentum, weight_decay = checked("momentum", momentum, 1), checked("weight_decay", weight_decay)
     if nesterov and not momentum:
         raise ArgumentError("sgd with nesterov=True needs a momentum above 0")
@@ -60,7 +66,7 @@ def sgd_one(
         rate = late(learning_rate) if callable(learning_rate) else learning_rate
         numbers = (rate, momentum, weight_decay) if momentum else (rate, weight_decay)
         kernel = nesterov_kernel if nesterov else momentum_kernel if momentum else sgd_kernel
-        run_map(kernel, (p.detach(), p.grad, *buffer, factor), numbers, into=(p.detach(), *buffer))
+        run_map(kernel, (p.detach(), grad, *buffer, factor), numbers, into=(p.detach(), *buffer))
     return Program(recorder.statements, f"{name} sgd", recorder)
 
 
@@ -85,5 +91,9 @@ def sgd_update(
     found = list(update.params) if update is not None else parameters(loss)  # type: ignore[arg-type]
     if not found:
         raise ArgumentError("sgd_update: the loss depends on no parameters")
-    steps = [sgd_one(p, learning_rate, momentum, weight_decay, nesterov) for p in found]
+    settings = learning_rate, momentum, weight_decay, nesterov
+    if update is not None:
+        steps = [_step(p, grad, *settings) for p, grad in zip(update.params, update.grads, strict=True)]
+    else:
+        steps = [sgd_one(p, *settings) for p in found]
     return sequence(steps, f"{getattr(value, 'name', None) or 'loss'} sgd update")

@@ -5,10 +5,25 @@ Imports routines and the tape; nothing is computed before a routine runs.
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from forgenb.backend import get_backend
 from forgenb.backend.planned import PlannedMemory
-from forgenb.errors import ArgumentError, BackendError
-from forgenb.routine import Program, Routine, Symbol, joined, needed, recorder_of, recording, scope
+from forgenb.errors import ArgumentError, BackendError, TapeError
+from forgenb.ops.apply import copied
+from forgenb.routine import (
+    Arena,
+    Program,
+    Routine,
+    Symbol,
+    fills_its_memory,
+    joined,
+    needed,
+    recorder_of,
+    recording,
+    scope,
+)
+from forgenb.routine.recorder import Recorder
 from forgenb.tensor import Parameter, Tensor, full_like
 from forgenb.train.parameters import diff_or_error, leaves, parameters
 
@@ -23,11 +38,16 @@ class Update(Program):
     loss : Tensor
     params : tuple of Parameter
         Those whose gradients it computes, in the order of their making.
+    grads : tuple of Tensor
+        Their gradients, in the same order.
+    arenas : tuple of Arena
+        All gradients of a dtype as one array, in the order in which the program completes them.
     """
 
-    def __init__(self, program: Program, loss: Tensor, params: Sequence[Parameter]):
+    def __init__(self, program: Program, loss: Tensor, params: Sequence[Parameter], grads: Sequence[Tensor]):
         super().__init__(program.statements, program.name, program.recorder)
-        self.loss, self.params = loss, tuple(params)
+        self.loss, self.params, self.grads = loss, tuple(params), tuple(grads)
+        self.arenas: tuple[Arena, ...] = tuple(program.recorder.arenas) if program.recorder is not None else ()
 
 
 def forward(t: Tensor) -> Program:
@@ -73,12 +93,40 @@ def grad_update_nochecks(loss: Tensor) -> Update:
     name = loss.name or "loss"
     with recording() as recorder, scope(f"{name} bprop"):
         loss.backward(full_like(loss, 1), retain_graph=True)
+        grads = _apart(params)
     for node in nodes:
         for grad in node.grads.values():
             if isinstance(grad.memory, PlannedMemory):
                 grad.memory.decide("retain", "grad_update()")
     whole = joined((part, recorder))
-    return Update(Program(whole.statements, f"{name} gradient update", whole), loss, params)
+    whole.arenas = _arenas(whole, grads)
+    whole.memories += [arena.memory for arena in whole.arenas]
+    return Update(Program(whole.statements, f"{name} gradient update", whole), loss, params, grads)
+
+
+def _apart(params: Sequence[Parameter]) -> list[Tensor]:
+    """The gradients of parameters, each alone in a memory of its own: copied where it is not."""
+    grads: list[Tensor] = []
+    for p in params:
+        grad = p.grad
+        if grad is None:
+            raise TapeError(
+                f"grad_update: parameter {p.name or p.shape} got no gradient, though the loss depends on it"
+            )
+        if not fills_its_memory(grad) or any(grad.memory is other.memory for other in grads):
+            grad = p.grad = copied(grad)
+        grads.append(grad)
+    return grads
+
+
+def _arenas(recorder: Recorder, grads: Sequence[Tensor]) -> list[Arena]:
+    """Gradients side by side, those of a dtype together, in the order in which statements complete them."""
+    last = {id(memory): position for position, s in enumerate(recorder.statements) for memory in s.writes}
+    found: dict[np.dtype, list[Tensor]] = {}
+    for grad in sorted(grads, key=lambda grad: last.get(id(grad.memory), -1)):
+        if grad.size:
+            found.setdefault(grad.dtype, []).append(grad)
+    return [Arena(parts) for parts in found.values()]
 
 
 def sequence(programs: Iterable[Program], name: str | None = None) -> Program:
