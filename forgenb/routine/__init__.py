@@ -11,10 +11,11 @@ from .program import Program
 from .recorder import outside_recording, recording, scope
 from .routine import Routine
 from .sequence import capture, joined, needed, recorder_of
-from .symbol import Symbol, symbol
+from .symbol import Bindings, Symbol, symbol
 
 __all__ = [
     "Arena",
+    "Bindings",
     "Compiled",
     "Late",
     "Program",

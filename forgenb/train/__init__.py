@@ -12,6 +12,7 @@ from forgenb.train.corpus import Corpus, prepare
 from forgenb.train.descent import sgd_one, sgd_update
 from forgenb.train.evaluate import evaluate
 from forgenb.train.loop import DivergedError, StepReport, Trainer
+from forgenb.train.loops import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
 from forgenb.train.metrics import read_metrics
 from forgenb.train.parameters import diff_or_error, is_param, parameters
 from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
@@ -40,9 +41,13 @@ __all__ = [
     "parameters",
     "prepare",
     "read_metrics",
+    "round_robin",
+    "round_robin_dry_run",
     "save_checkpoint",
     "sequence",
+    "sequential_loop",
     "sgd_one",
     "sgd_update",
     "to_routine",
+    "tree_schedule",
 ]
