@@ -12,6 +12,7 @@ import ctypes
 import inspect
 import os
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class CpuBackend:
         self._threads = threads_from_environment()
         self._lock = threading.Lock()
         self._calls: dict[int, Any] = {}
+        self._alone = _Alone()
         os.register_at_fork(after_in_child=self._forget_pool)
         atexit.register(self._close)
 
@@ -96,7 +98,7 @@ class CpuBackend:
         return f"{inspect.getsource(kernel.body)}\n{launcher_text(kernel, real, storage)}"
 
     def launch(self, launcher: Compiled, extent: int, chunk: int, block: bytes) -> None:
-        if extent > chunk and self._threads > 1:
+        if extent > chunk and self._threads > 1 and not self._alone.on:
             pool = self._pool or self._ready_pool()
             if pool.run(launcher.address, extent, chunk, block):
                 return
@@ -142,8 +144,21 @@ class CpuBackend:
         or another thread has the pool.
         """
         loop = replay_function()
-        if not shared or self._threads < 2 or not self._ready_pool().replay(loop, *staged):
+        if not shared or self._threads < 2 or self._alone.on or not self._ready_pool().replay(loop, *staged):
             loop(0, *alone, 1)
+
+    def suggested_streams(self) -> int:
+        """A stream keeps one core busy."""
+        return self._threads
+
+    @contextlib.contextmanager
+    def on_stream(self) -> Iterator[None]:
+        """Keep this thread's launches off the pool: other streams have the other cores."""
+        before, self._alone.on = self._alone.on, True
+        try:
+            yield
+        finally:
+            self._alone.on = before
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""
@@ -174,6 +189,12 @@ class CpuBackend:
 
     def _close(self) -> None:
         self.threads = self._threads
+
+
+class _Alone(threading.local):
+    """Whether a thread's launches stay on it."""
+
+    on = False
 
 
 class _Exposed:

@@ -93,9 +93,8 @@ class Replay:
             plain.append(value)
         packer.pack_into(self._blocks, start, *plain)
 
-    def run(self) -> None:
-        """Compute the late numbers and run every row."""
-        self.prepare()
+    def execute(self) -> None:
+        """Run every row, after `prepare`."""
         if not self._products:
             self.backend.replay_tables(*self._places, self._shared)
             return

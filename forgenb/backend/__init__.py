@@ -9,6 +9,7 @@ from .metering import PeakMemory, peak_memory
 from .options import Settings, settings
 from .registry import backends, compiled, get_backend, refresh, use
 from .seam import Stats, stats
+from .streams import Stream
 from .tracing import trace
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "PeakMemory",
     "Settings",
     "Stats",
+    "Stream",
     "backends",
     "compiled",
     "get_backend",

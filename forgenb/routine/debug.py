@@ -101,8 +101,7 @@ class Watch:
         self.seconds = [0.0] * len(statements)
 
     def run(self, runner, settings: Debug) -> None:
-        """Launch every statement, timed or checked as `settings` say."""
-        runner.prepare()
+        """Launch every statement of a prepared runner, timed or checked as `settings` say."""
         for position, statement in enumerate(self.statements):
             started = time.perf_counter()
             runner.step(position)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..backend import seam
 from ..errors import BackendError
 from .footprint import footprint
@@ -17,8 +19,8 @@ GRAIN = 1500.0
 def link(statements: list[Launch | Product], backend):
     """What runs statements whose memory has its place.
 
-    It has ``run()``; ``prepare()`` and then ``step(position)`` for one statement after another; ``source()`` and
-    ``assembly()``.
+    It has ``prepare()``, which computes the late numbers of a run; then ``execute()`` for all statements, or
+    ``step(position)`` for one after another; ``source()`` and ``assembly()``.
     """
     replay = getattr(backend, "replay", None)
     if replay is None:
@@ -67,14 +69,19 @@ class PlainRunner:
 
     def __init__(self, statements: list[Launch | Product], backend):
         self.statements, self.backend = statements, backend
+        numbers = [n for s in statements for n in (s.values if isinstance(s, Launch) else s.places + s.scales)]
+        offsets = [n.offset if isinstance(n, Place) else n for n in numbers]
+        self._late = {id(n): n for n in offsets if isinstance(n, Late)}
+        self._now: dict[int, float] = {}
 
-    def run(self) -> None:
+    def prepare(self) -> None:
+        """Compute each late number once."""
+        self._now = {key: value_of(number) for key, number in self._late.items()}
+
+    def execute(self) -> None:
         """Launch every statement in order."""
         for statement in self.statements:
             self.launch(statement)
-
-    def prepare(self) -> None:
-        """Nothing: late numbers are computed as each statement is launched."""
 
     def step(self, position: int) -> None:
         """Launch the statement at a position."""
@@ -83,15 +90,20 @@ class PlainRunner:
     def launch(self, statement: Launch | Product) -> None:
         """Launch one statement."""
         if isinstance(statement, Product):
-            places = tuple(p.address() if isinstance(p, Place) else p for p in statement.places)
-            scales = tuple(value_of(s) for s in statement.scales)
+            places = tuple(map(self._value, statement.places))
+            scales = tuple(map(self._value, statement.scales))
             parts = statement.shape, statement.flags, scales, places, statement.steps, statement.batch
             seam.gemm(self.backend, statement.real, *parts)
             return
-        numbers = [v.address() if isinstance(v, Place) else value_of(v) for v in statement.values]
-        block = statement.packer.pack(*numbers)
+        block = statement.packer.pack(*map(self._value, statement.values))
         how = statement.storage, statement.extent, statement.chunk
         seam.launch(self.backend, statement.kernel, statement.real, *how, block)
+
+    def _value(self, number: Any) -> Any:
+        """A number of an argument block, as it is in this run."""
+        if isinstance(number, Place):
+            return number.base() + self._value(number.offset)
+        return self._now.get(id(number), number)
 
     def source(self) -> str:
         """What the backend generates for each kernel."""

@@ -96,6 +96,7 @@ class Routine:
         written = {id(m): m for s in recorder.statements for m in s.writes if id(m) not in own}
         self._changes = list(written.values())
         self._watch: Watch | None = None
+        self._cells: Mapping[Symbol, int] | None = None
         if debug is not None:
             debug.dump(self, "planned", str(self.program))
             debug.dump(self, "graph", self.program.graph())
@@ -144,10 +145,20 @@ class Routine:
         indices : mapping
             See `run`.
         """
+        self.begin(values, indices)
+        self.finish()
+
+    def begin(self, values: Iterable[tuple[Tensor, Tensor | np.ndarray]], indices: Mapping[str, int]) -> None:
+        """The first half of `run_on`: all that depends on when it is called. Only `finish` may follow.
+
+        Inputs are copied in and checked, counters advance and late numbers are computed here, so that a stream may run
+        the second half later: what happens meanwhile does not change its bits.
+        """
         refuse_nested("routine", self.name)
         cells = self.bindings.snapshot(indices) if indices or self._symbolic else None
         self._enter()
-        token = CELLS.set(cells) if cells is not None else None
+        self._cells = cells
+        token = CELLS.set(cells)
         try:
             for target, value in values:
                 _load(target, value)
@@ -157,15 +168,25 @@ class Routine:
                 guard()
             for before, _ in self._recorder.before:
                 before()
+            self._runner.prepare()
+        except BaseException:
+            self._lock.release()
+            raise
+        finally:
+            CELLS.reset(token)
+
+    def finish(self) -> None:
+        """The second half of `run_on`: run every statement, from any thread."""
+        token = CELLS.set(self._cells)
+        try:
             debug = DEBUG.get()
             if debug is None:
-                self._runner.run()
+                self._runner.execute()
             else:
                 self._watched(debug)
             self._done()
         finally:
-            if token is not None:
-                CELLS.reset(token)
+            CELLS.reset(token)
             self._lock.release()
 
     def _enter(self) -> None:
@@ -331,6 +352,7 @@ def _from_others(recorder: Recorder, name: str) -> list[PlannedMemory]:
 
 
 def _load(target: Tensor, value: Tensor | np.ndarray) -> None:
+    target.memory.version += 1
     if isinstance(value, Tensor):
         if value.backend is target.backend and value.contiguous and isinstance(value.offset, int):
             seam.transfer(target.backend, target.memory, value.memory, value.offset * value.dtype.itemsize)

@@ -18,11 +18,14 @@ class Place:
     memory: object
     offset: int | Late = 0
 
-    def address(self) -> int:
-        """Where it lies now."""
+    def base(self) -> int:
+        """Where the block lies."""
         memory = self.memory
-        base = memory.placed if hasattr(memory, "placed") else memory.address  # type: ignore[attr-defined]
-        return base + value_of(self.offset)
+        return memory.placed if hasattr(memory, "placed") else memory.address  # type: ignore[attr-defined]
+
+    def address(self) -> int:
+        """Where the operand lies now."""
+        return self.base() + value_of(self.offset)
 
 
 @dataclass

@@ -14,15 +14,19 @@ from forgenb.train.evaluate import evaluate
 from forgenb.train.loop import DivergedError, StepReport, Trainer
 from forgenb.train.loops import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
 from forgenb.train.metrics import read_metrics
+from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
 from forgenb.train.parameters import diff_or_error, is_param, parameters
 from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
+from forgenb.train.shards import ShardedStep, shares
 
 __all__ = [
     "Checkpoint",
     "Corpus",
     "DivergedError",
+    "ParallelUpdate",
     "RunFolder",
+    "ShardedStep",
     "StepReport",
     "TrainConfig",
     "Trainer",
@@ -38,6 +42,7 @@ __all__ = [
     "latest_run",
     "load_checkpoint",
     "next_run",
+    "parallel_update",
     "parameters",
     "prepare",
     "read_metrics",
@@ -48,6 +53,8 @@ __all__ = [
     "sequential_loop",
     "sgd_one",
     "sgd_update",
+    "shares",
+    "suggest_streams",
     "to_routine",
     "tree_schedule",
 ]

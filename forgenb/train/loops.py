@@ -16,9 +16,9 @@ __all__ = ["round_robin", "round_robin_dry_run", "sequential_loop", "tree_schedu
 def sequential_loop(bindings: Bindings, f: Callable[[], object]) -> None:
     """Call `f` once for every combination of the ranged symbols' values, in nested loops.
 
-    The first ranged symbol is the outermost loop, and each runs from 0 to its range less 1. Their cells hold the indices
-    while `f` runs, and what they held before afterwards, also after an error. Symbols without a range are left alone:
-    they keep whatever they hold, and `f` may change them. Where no symbol has a range, `f` is called once.
+    The first ranged symbol is the outermost loop, and each runs from 0 to its range less 1. Their cells hold the
+    indices while `f` runs, and what they held before afterwards, also after an error. Symbols without a range are left
+    alone: they keep whatever they hold, and `f` may change them. Where no symbol has a range, `f` is called once.
 
     Parameters
     ----------

@@ -266,14 +266,14 @@ def test_a_second_thread_cannot_change_the_inputs_of_a_run():
     run(np.zeros(4, "float32"))
     inside, go_on, found = threading.Event(), threading.Event(), []
     runner = run.routine._runner
-    whole = runner.run
+    whole = runner.execute
 
     def slowly():
         inside.set()
         go_on.wait(10)
         whole()
 
-    runner.run = slowly
+    runner.execute = slowly
     first = threading.Thread(target=lambda: found.append(run(np.full(4, 5, "float32")).numpy().copy()))
     first.start()
     inside.wait(10)

@@ -179,7 +179,10 @@ I = fnb.symbol("i", 2)  # noqa: E741
     ("call", "message"),
     [
         (lambda: sequential_loop([I], print), "writes the cells of a routine, and got list: pass routine.bindings"),
-        (lambda: sequential_loop(Bindings((I,), "r"), 3), "sequential_loop needs functions that it can call, and got 3"),
+        (
+            lambda: sequential_loop(Bindings((I,), "r"), 3),
+            "sequential_loop needs functions that it can call, and got 3",
+        ),
         (lambda: round_robin([], [I], print), "round_robin got no workers"),
         (lambda: round_robin([3], [I], print), "round_robin needs functions that it can call, and got 3"),
         (lambda: round_robin([print], [I], None), "and got None of type NoneType"),

@@ -1,0 +1,92 @@
+"""A step whose batch is shared out over streams: the numbers of the whole batch."""
+
+import numpy as np
+import pytest
+
+import forgenb as fnb
+from forgenb import optim
+from forgenb.backend import Stream
+from forgenb.errors import ArgumentError
+from forgenb.models import GPT, GPTConfig
+from forgenb.train import ShardedStep, shares
+
+IDS = np.random.default_rng(0).integers(0, 11, (4, 5, 9))
+
+
+@pytest.fixture
+def streams():
+    made = [Stream() for _ in range(4)]
+    yield made
+    [stream.close() for stream in made]
+
+
+def trained(make, steps=4, dropout=0.0, clip=0.5):
+    """Losses, norms and parameters after some steps of `make(model, optimizer, clip)`."""
+    model = GPT(GPTConfig(11, 8, 2, 2, 8, dropout), seed=3)
+    optimizer = optim.AdamW(model.named_parameters(), lr=1e-2)
+    step, seen = make(model, optimizer, clip), []
+    for number in range(steps):
+        model.dropout_seed = number
+        ids = IDS[number % 4]
+        loss, norm = step(ids[:, :-1], ids[:, 1:])
+        seen.append((loss.item(), norm.item()))
+    return np.array(seen), [p.numpy().copy() for _, p in model.named_parameters()]
+
+
+def whole(model, optimizer, clip):
+    def step(inputs, targets):
+        optimizer.zero_grad()
+        loss = model.loss(inputs, targets)
+        loss.backward()
+        return loss, optimizer.step(clip_norm=clip)
+
+    return fnb.compile(step)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_one_stream_has_the_bits_of_the_compiled_step(streams, dropout):
+    wanted, params = trained(whole, dropout=dropout)
+    found, mine = trained(lambda *a: ShardedStep(*a, streams[:1]), dropout=dropout)
+    np.testing.assert_array_equal(found, wanted)
+    for a, b in zip(mine, params, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_uneven_shares_have_the_loss_gradient_and_masks_of_the_whole_batch(streams, count):
+    """5 samples over 2 and 3 streams, with dropout: masks follow a sample's place in the batch."""
+    wanted, _ = trained(whole, dropout=0.3)
+    found, first = trained(lambda *a: ShardedStep(*a, streams[:count]), dropout=0.3)
+    np.testing.assert_allclose(found, wanted, rtol=3e-5)
+    again, second = trained(lambda *a: ShardedStep(*a, streams[:count]), dropout=0.3)
+    np.testing.assert_array_equal(again, found)
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_another_clip_norm_gives_other_parameters(streams):
+    (_, clipped), (_, free) = (trained(lambda *a: ShardedStep(*a, streams[:2]), clip=c) for c in (0.1, 9.0))
+    assert any((a != b).any() for a, b in zip(clipped, free, strict=True))
+
+
+def test_batches_of_other_shapes_are_recorded_anew(streams):
+    model = GPT(GPTConfig(11, 8, 1, 2, 8), seed=3)
+    step = ShardedStep(model, optim.SGD(model.named_parameters(), 0.1), 1.0, streams[:2])
+    for size in (5, 3, 5):
+        ids = IDS[0][:size]
+        before = model.loss(ids[:, :-1], ids[:, 1:]).item()
+        assert step(ids[:, :-1], ids[:, 1:])[0].item() == pytest.approx(before, rel=1e-5)
+
+
+def test_shares_are_neighbours_and_even():
+    assert shares(5, 3) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert shares(12, 1) == [slice(0, 12)]
+    for samples in range(1, 9):
+        for workers in range(1, samples + 1):
+            found = shares(samples, workers)
+            assert np.concatenate([np.arange(samples)[part] for part in found]).tolist() == list(range(samples))
+            sizes = [part.stop - part.start for part in found]
+            assert max(sizes) - min(sizes) <= 1
+            assert sizes == sorted(sizes, reverse=True)
+    with pytest.raises(ArgumentError, match="2 samples cannot be shared out over 3 workers"):
+        shares(2, 3)
