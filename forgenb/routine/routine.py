@@ -22,6 +22,7 @@ from .plan import Plan, arrange, place, unshared
 from .profile import Profile
 from .program import Program
 from .recorder import Recorder, refuse_nested
+from .segments import Pause, Segments, cuts
 from .symbol import CELLS, Bindings, Symbol
 from .work import flop, moved
 
@@ -39,6 +40,8 @@ class Routine:
         For printing and messages.
     symbols : iterable of Symbol, optional
         The static symbols, outermost first; by default those that it uses, in the order of their making.
+    pauses : iterable of (sequence of Tensor, callable), optional
+        What is called in each run as soon as some values are complete, see `fnb.train.to_routine`.
 
     Attributes
     ----------
@@ -62,7 +65,12 @@ class Routine:
     """
 
     def __init__(
-        self, recorder: Recorder, outputs: Iterable[Tensor], name: str, symbols: Iterable[Symbol] | None = None
+        self,
+        recorder: Recorder,
+        outputs: Iterable[Tensor],
+        name: str,
+        symbols: Iterable[Symbol] | None = None,
+        pauses: Iterable[Pause] = (),
     ):
         self.name, self.runs = name, 0
         self._recorder, self._outputs = recorder, tuple(outputs)
@@ -89,7 +97,7 @@ class Routine:
         for memory in recorder.memories:
             if memory.origin is recorder:  # it cannot be captured from any more, and would keep the arena alive
                 memory.origin = None
-        self._runner = self._linked(recorder)
+        self._runner = self._linked(recorder, tuple(pauses))
         self._lock, self._process = threading.Lock(), os.getpid()
         self._fresh = [m for m in recorder.memories if m.mode == "stored"]
         own = set(map(id, recorder.memories))
@@ -104,11 +112,16 @@ class Routine:
             if debug.assembly:
                 debug.dump(self, "assembly", self.assembly)
 
-    def _linked(self, recorder: Recorder):
+    def _linked(self, recorder: Recorder, pauses: tuple[Pause, ...]):
         """What runs it; notes how long that took, and how much of it went into compiling."""
         backend: Any = recorder.backend
         started, known = time.perf_counter(), len(backend.compiled())
-        runner = link(recorder.statements, backend)
+        runner: Any
+        if pauses:
+            due = cuts(recorder.statements, pauses)
+            runner = Segments(recorder.statements, due, lambda part: link(part, backend))
+        else:
+            runner = link(recorder.statements, backend)
         whole = time.perf_counter() - started
         compiling = sum(made.seconds for made in backend.compiled()[known:] if not made.cached)
         self.seconds |= {"compiling": compiling, "linking": max(0.0, whole - compiling)}

@@ -5,6 +5,7 @@
 Imports its own modules; what a terminal shows is `forgenb.cli`.
 """
 
+from forgenb.train import distributed
 from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
@@ -18,7 +19,8 @@ from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_stre
 from forgenb.train.parameters import diff_or_error, is_param, parameters
 from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
-from forgenb.train.shards import ShardedStep, shares
+from forgenb.train.shards import ShardedStep
+from forgenb.train.share import shares
 
 __all__ = [
     "Checkpoint",
@@ -34,6 +36,7 @@ __all__ = [
     "build_model",
     "build_optimizer",
     "diff_or_error",
+    "distributed",
     "evaluate",
     "forward",
     "grad_update",

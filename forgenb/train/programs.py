@@ -3,7 +3,7 @@
 Imports routines and the tape; nothing is computed before a routine runs.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -145,7 +145,11 @@ def sequence(programs: Iterable[Program], name: str | None = None) -> Program:
 
 
 def to_routine(
-    program: Program, bindings: Iterable[Symbol] | None = None, name: str | None = None, backend: str | None = None
+    program: Program,
+    bindings: Iterable[Symbol] | None = None,
+    name: str | None = None,
+    backend: str | None = None,
+    pauses: Iterable[tuple[Sequence[Tensor], Callable[[], object]]] = (),
 ) -> Routine:
     """Plan and link a program.
 
@@ -159,6 +163,9 @@ def to_routine(
         By default the program's.
     backend : str, optional
         For a check: a program runs where its tensors are.
+    pauses : iterable of (sequence of Tensor, callable), optional
+        Each is called in every run as soon as all of its values are complete, while later statements still have to
+        run: gradients can be sent on their way. They are called in this order.
 
     Raises
     ------
@@ -177,4 +184,4 @@ def to_routine(
             f"program {program.name!r} was captured on backend {recorder.backend.name!r}, not on {backend!r}: capture "
             f"it with tensors that live on {backend!r}"
         )
-    return Routine(joined([recorder]), (), name or program.name, bindings)
+    return Routine(joined([recorder]), (), name or program.name, bindings, pauses)
