@@ -109,17 +109,6 @@ def test_momentum_is_that_of_the_optimiser(nesterov):
         assert w.item() == other.item()
 
 
-def test_a_function_gives_the_rate_before_each_run():
-    w, _, loss = captured()
-    rates = iter([1.0, 0.0])
-    steps = train.sequence([train.grad_update(loss), train.sgd_update(loss, lambda: next(rates))])
-    routine = train.to_routine(steps)
-    routine.run()
-    assert w.item() == -10.0
-    routine.run()
-    assert w.item() == -10.0
-
-
 def test_shared_statements_are_computed_once():
     _, _, loss = captured()
     both = train.sequence([train.forward(loss), train.grad_update(loss)])
