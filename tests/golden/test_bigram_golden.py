@@ -1,9 +1,10 @@
 """A bigram model of names, as OCANNL trains it: one routine with a symbol for the batch, against NumPy in float64.
 
-On the list of names that makemore uses (``pytest --names-file PATH``) the losses of eleven epochs are known. A list that
-is drawn here is always trained on.
+On the list of names that makemore uses (``pytest --names-file PATH``) the losses of eleven epochs are known. A list
+that is drawn here is always trained on.
 """
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ def batches(names, size):
     pairs = []
     for name in names:
         ids = [LETTERS.index(c) for c in f".{name}."]
-        pairs += zip(ids, ids[1:], strict=False)
+        pairs += pairwise(ids)
     pairs = pairs[: -len(pairs) % size] + pairs
     return np.moveaxis(np.array(pairs).reshape(-1, size, 2), 2, 0)
 
