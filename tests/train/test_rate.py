@@ -65,10 +65,12 @@ def test_a_rate_that_is_assigned_between_runs(shape):
 @pytest.mark.parametrize(
     "settings", [{}, {"momentum": 0.9, "weight_decay": 0.1}, {"momentum": 0.9, "nesterov": True}], ids=str
 )
-def test_a_tensor_steps_to_the_bits_of_a_number(settings):
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_tensor_steps_to_the_bits_of_a_number(dtype, settings):
+    """Whatever the dtype of the parameter: a step computes in that, and not in the dtype of the rate."""
     found = []
     for make_rate in (lambda step: 0.1, lambda step: fnb.tensor(np.array(0.1))):
-        setting = Setting()
+        setting = Setting(dtype)
         routine = setting.routine(make_rate, **settings)
         for _ in range(3):
             routine.run()
