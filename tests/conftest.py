@@ -7,6 +7,11 @@ import pytest
 from support.state import differences, restore, snapshot
 
 
+def pytest_addoption(parser):
+    """Data that a test needs and that does not come with the project."""
+    parser.addoption("--names-file", help="the names.txt of makemore, for the published losses of a bigram model")
+
+
 def pytest_report_header():
     """Which backend tensors are made on, and whether other plug-ins are left out."""
     names = ("FORGENB_BACKEND", "FORGENB_DISABLE_PLUGINS")

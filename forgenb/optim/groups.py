@@ -1,6 +1,6 @@
 """Parameters that have settings of their own within one optimiser.
 
-Imports tensors and errors; an update rule knows no groups.
+Imports errors and what settings have in common; an update rule knows no groups.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 
 from ..errors import ArgumentError
+from ..ops.settings import number
 
 
 class Group:
@@ -50,8 +51,8 @@ def flattened(params: Iterable) -> list[tuple[Group, object]]:
 
 
 def checked(name: str, value: float, high: float = math.inf) -> float:
-    """`value` where ``0 <= value < high``, else an ArgumentError."""
-    if not 0 <= value < high:
+    """`value` where it is a number with ``0 <= value < high``, else an ArgumentError."""
+    if not 0 <= number("an optimiser", name, value) < high:
         raise ArgumentError(
             f"{name} must be at least 0" + (f" and below {high}" if high < math.inf else "") + f", got {value!r}"
         )

@@ -239,6 +239,8 @@ def test_names_come_from_pairs_parameters_or_positions():
         (lambda p: SGD([fnb.tensor(1.0)], 0.1), "updates fnb.Parameter objects, got Tensor"),
         (lambda p: SGD([p], -0.1), "lr must be at least 0, got -0.1"),
         (lambda p: SGD([p], float("nan")), "lr must be at least 0, got nan"),
+        (lambda p: SGD([p], "0.1"), "an optimiser got lr='0.1': it must be a number"),
+        (lambda p: SGD([p], 0.1, momentum=None), "an optimiser got momentum=None: it must be a number"),
         (lambda p: SGD([p], 0.1, nesterov=True), "nesterov=True needs a momentum"),
         (lambda p: SGD([p], 0.1, momentum=1.0), "momentum must be at least 0 and below 1, got 1.0"),
         (lambda p: Adam([p], betas=(1.0, 0.9)), "beta1 must be at least 0 and below 1, got 1.0"),

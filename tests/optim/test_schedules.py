@@ -46,6 +46,25 @@ def test_warmup_stable_decay_rises_stays_and_falls():
             warmup_stable_decay(0, 10, rise, fall, 1.0)
 
 
+def test_the_fall_may_be_a_power():
+    rates = [warmup_stable_decay(step, 10, 2, 4, 1.0, 0.2, power=0.5) for step in range(5, 12)]
+    assert rates == pytest.approx([1, 1, 0.6, 1 - 0.8 * 0.5**0.5, 1 - 0.8 * 0.75**0.5, 0.2, 0.2])
+    assert [warmup_stable_decay(step, 2, 0, 0, 1.0, 0.5, 3.0) for step in (1, 2)] == [1.0, 0.5]
+    for power in (0, -1.0, float("nan")):
+        with pytest.raises(ArgumentError, match=f"a fall of power {power} goes nowhere"):
+            warmup_stable_decay(0, 10, 2, 4, 1.0, power=power)
+
+
+def test_published_rates():
+    """Those of OCANNL: the peak 1 after 5 of 25 steps, and 0.1 at the end."""
+    cosines = [warmup_cosine(step, 25, 5, 1.0, 0.1) for step in (10, 15, 20, 24)]
+    assert cosines == pytest.approx([0.86819, 0.55, 0.2318, 0.10554], abs=1e-5)
+    lines = [warmup_stable_decay(step, 25, 5, 20, 1.0, 0.1) for step in (10, 20)]
+    assert lines == pytest.approx([0.775, 0.325], abs=5e-4)
+    last = warmup_stable_decay(24, 25, 5, 5, 1.0, 0.1, power=0.5)
+    assert last == pytest.approx(0.195016, abs=5e-7)
+
+
 @pytest.mark.parametrize(
     "call",
     [
