@@ -225,6 +225,8 @@ class DistributedStep:
     world : World
     samples : int
         Of the whole batch; `part` says which of them this process takes.
+    bucket : int
+        Bytes of gradients that one message has at least.
 
     Raises
     ------
@@ -232,9 +234,18 @@ class DistributedStep:
         If there are more processes than samples, or a call gets another number of samples.
     """
 
-    def __init__(self, model: Module, optimizer: Optimizer, clip_norm: float | None, world: World, samples: int):
+    def __init__(
+        self,
+        model: Module,
+        optimizer: Optimizer,
+        clip_norm: float | None,
+        world: World,
+        samples: int,
+        bucket: int = BUCKET,
+    ):
         self.model, self.optimizer, self.clip_norm, self.world = model, optimizer, clip_norm, world
         self.samples, self.part = samples, shares(samples, world.size)[world.rank]
+        self.bucket = bucket
         self._made: dict[tuple, tuple[Share, Routine, Reduction, Routine, Any]] = {}
 
     def __call__(self, *arrays: np.ndarray) -> tuple[float, Any]:
@@ -256,6 +267,6 @@ class DistributedStep:
     def _record(self, arrays: Sequence[np.ndarray]) -> tuple[Share, Routine, Reduction, Routine, Any]:
         share = Share(self.model, arrays, self.part.start, self.samples)
         norm, program = descent(share.update, self.optimizer, self.clip_norm)
-        reduction = Reduction(self.world, share.update.arenas)
+        reduction = Reduction(self.world, share.update.arenas, self.bucket)
         gradients = to_routine(share.update, pauses=reduction.pauses())
         return share, gradients, reduction, to_routine(program), norm

@@ -1,0 +1,153 @@
+"""What the processes of a test of `forgenb.train.distributed` run, and how a test starts them.
+
+``mpiexec -n N python ranks.py NAME`` runs one of the functions below in N processes; the first prints its result.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def mpiexec():
+    """The command that starts processes of the MPI that mpi4py finds; skips without them."""
+    pytest.importorskip("mpi4py")
+    beside = Path(sys.executable).with_name("mpiexec")
+    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if found is None:
+        pytest.skip("there is no mpiexec: pip install mpich")
+    return found
+
+
+def environment():
+    """Of a process that imports this checkout, with one thread."""
+    parts = [str(ROOT), str(ROOT / "backends"), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(parts), "FORGENB_THREADS": "1"}
+
+
+def start(count, *command):
+    """A `Popen` of ``mpiexec -n count command``."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([mpiexec(), "-n", str(count), *command], env=environment(), **pipes)
+
+
+def run(count, name, code=0):
+    """What the first process prints as JSON, and what went to stderr; `code` is the exit code that is expected."""
+    job = start(count, sys.executable, __file__, name)
+    out, err = job.communicate(timeout=120)
+    assert job.returncode == code, err
+    return (json.loads(out) if code == 0 else out), err
+
+
+IDS = np.random.default_rng(0).integers(0, 11, (4, 6, 9))
+
+
+def steps(world, dropout=0.0, samples=6, count=5):
+    """Losses, norms and a hash of the parameters of some steps of a small GPT."""
+    from forgenb import optim
+    from forgenb.models import GPT, GPTConfig
+    from forgenb.train import distributed
+
+    model = GPT(GPTConfig(11, 8, 2, 2, 8, dropout), seed=3)
+    optimizer = optim.AdamW(model.named_parameters(), lr=1e-2)
+    step, seen = distributed.DistributedStep(model, optimizer, 0.5, world, samples, bucket=2000), []
+    for number in range(count):
+        model.dropout_seed = number
+        ids = IDS[number % 4][:samples][step.part]
+        loss, norm = step(ids[:, :-1], ids[:, 1:])
+        seen.append((loss, norm.item()))
+    whole = np.concatenate([p.numpy().ravel() for _, p in model.named_parameters()])
+    world.agree("the parameters", whole.tobytes().hex())
+    buckets = len(next(iter(step._made.values()))[2]._buckets)
+    return {"seen": seen, "buckets": buckets, "sum": float(np.abs(whole).sum())}
+
+
+def masked_steps(world):
+    """The same with dropout, on 5 samples: uneven shares."""
+    return steps(world, 0.3, 5)
+
+
+def messages(world):
+    """Every way in which processes talk."""
+    rank = world.rank
+    numbers = np.arange(3.0) + rank
+    world.sum(numbers)
+    begun = np.full(4, rank + 1, "float32")
+    world.begin_sum(begun).Wait()
+    arrays = {"a": np.arange(6.0).reshape(2, 3).T, "b": np.array(7), "none": np.zeros((0, 2), "float32")}
+    got = world.arrays(arrays if world.first else {})
+    for name, a in arrays.items():
+        np.testing.assert_array_equal(got[name], a, strict=True)
+    return {
+        "sum": numbers.tolist(),
+        "begun": begun.tolist(),
+        "total": world.total(rank),
+        "any": [world.any(rank == world.size - 1), world.any(False)],
+        "text": world.text(f"\u00e9 of {rank}"),
+        "neighbours": world.neighbours(),
+        "first": world.first,
+        "arrays": sorted(got),
+    }
+
+
+def disagreement(world):
+    """All of them notice that one differs."""
+    from forgenb.errors import ArgumentError
+
+    world.agree("the width", "8")
+    try:
+        world.agree("the width", "8" if world.first else "9")
+    except ArgumentError as error:
+        assert world.total(1) == world.size
+        return str(error)
+
+
+def too_many(world):
+    """More processes than samples."""
+    from forgenb.errors import ArgumentError
+
+    try:
+        steps(world, samples=1)
+    except ArgumentError as error:
+        return str(error)
+
+
+def staged(world):
+    """Gradients in half precision, which MPI does not add, and those of a device, go by way of the host."""
+    import forgenb as fnb
+    from forgenb import train
+    from forgenb.train.distributed import Reduction
+
+    with fnb.use("python"):
+        w = fnb.Parameter(fnb.tensor(np.array([1, 2], "float16"), name="w"))
+        v = fnb.Parameter(fnb.tensor(np.array([1.0, 2.0], "float32"), name="v"))
+        with fnb.capture():
+            loss = (w * float(world.rank + 1)).sum() + (v * float(world.rank + 2)).sum()
+        update = train.grad_update(loss)
+        reduction = Reduction(world, update.arenas)
+        train.to_routine(update, pauses=reduction.pauses()).run()
+        reduction.finish()
+        return {"w": w.grad.numpy().tolist(), "v": v.grad.numpy().tolist(), "late": len(reduction._late)}
+
+
+def failure(world):
+    """One process fails alone, and ends all of them."""
+    if world.rank == 1:
+        world.abort(7)
+    world.any(True)
+
+
+if __name__ == "__main__":
+    from forgenb.train.distributed import world as started
+
+    everybody = started()
+    result = globals()[sys.argv[1]](everybody)
+    if everybody.first:
+        print(json.dumps(result))
