@@ -39,7 +39,12 @@ class Dropout(Module):
         Of the masks. Every call in training drops other elements; setting the seed starts their sequence again.
     calls : int
         How many masks have been drawn since the seed was set.
+    first : int
+        How many samples of the batch come before those that it sees: on a part of a batch it then draws what it draws
+        there on the whole.
     """
+
+    first = 0
 
     def __init__(self, p: float, site: int | None = None):
         self.p = check_rate(p)
@@ -68,7 +73,8 @@ class Dropout(Module):
             call = self.calls
 
         on_each_run(advance)
-        return dropout(x, self.p, late(lambda: random.site_seed(random.site_seed(self.seed, self.site), call)))
+        seed = late(lambda: random.site_seed(random.site_seed(self.seed, self.site), call))
+        return dropout(x, self.p, seed, late(lambda: self.first) * (x.size // max(x.shape[0], 1) if x.ndim else 0))
 
 
 class Sites:

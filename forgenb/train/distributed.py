@@ -260,6 +260,7 @@ class DistributedStep:
             self._made[key] = self._record(arrays)
         share, gradients, reduction, update, norm = self._made[key]
         gradients.run_on(share.values(arrays), {})
+        share.lead()
         reduction.finish()
         update.run()
         return self.world.total(share.update.loss.item()), norm

@@ -56,6 +56,7 @@ class ShardedStep:
         parts, update, norm = self._made[key]
         cut = shares(len(arrays[0]), len(parts))
         update.step([part.values(a[where] for a in arrays) for part, where in zip(parts, cut, strict=True)])
+        parts[0].lead()
         return update.loss, norm
 
     def _record(self, arrays: Sequence[np.ndarray]) -> tuple[list[Share], ParallelUpdate, Any]:

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 
 from forgenb.errors import ArgumentError
+from forgenb.nn import Dropout, Module
 from forgenb.optim import Optimizer
 from forgenb.routine import Program, recording
 from forgenb.tensor import Tensor, from_array
 from forgenb.train.programs import Update, grad_update
 
 __all__ = ["Share", "descent", "shares"]
+
+STATE = {"training", "dropout_seed", "_seed", "calls"}
+"""Attributes that a module may change between two steps."""
 
 
 def shares(samples: int, workers: int) -> list[slice]:
@@ -54,25 +58,53 @@ class Share:
     """
 
     def __init__(self, model: Any, arrays: Sequence[np.ndarray], first: int, samples: int):
-        self.first, self._model, self._whole = first, copy.copy(model), model
-        self.inputs = [from_array(a, next(iter(model.parameters())).backend) for a in arrays]
-        self.follow()
+        _refuse_buffers(model)
+        self._twin = _twin(model)
+        self._pairs = list(zip(model.modules(), self._twin.modules(), strict=True))
+        self._first = first
+        self.inputs = [from_array(a, model.parameters()[0].backend) for a in arrays]
+        self._follow()
         with recording() as recorder:
             recorder.inputs = self.inputs
-            loss = self._model.loss(*self.inputs) * (len(arrays[0]) / samples)
+            loss = self._twin.loss(*self.inputs) * (len(arrays[0]) / samples)
         loss.name = "loss"
         self.update: Update = grad_update(loss)
 
-    def follow(self) -> None:
-        """Take over the state of dropout that the model has now."""
-        if hasattr(self._whole, "dropout_first"):
-            self._model.dropout_seed = self._whole.dropout_seed
-            self._model.dropout_first = self._whole.dropout_first + self.first
+    def _follow(self) -> None:
+        """Take over the mode and the state of dropout that the model has now."""
+        for whole, mine in self._pairs:
+            for name in STATE & vars(whole).keys():
+                setattr(mine, name, getattr(whole, name))
+            if isinstance(whole, Dropout):
+                mine.first = whole.first + self._first
+            elif hasattr(whole, "dropout_first"):
+                mine.dropout_first = whole.dropout_first + self._first
 
     def values(self, arrays: Iterable[np.ndarray]) -> list[tuple[Tensor, np.ndarray]]:
-        """The inputs with new values, for a run."""
-        self.follow()
+        """The inputs with new values, for a run that begins now."""
+        self._follow()
         return list(zip(self.inputs, arrays, strict=True))
+
+    def lead(self) -> None:
+        """After a run, tell the model how many masks have been drawn."""
+        for whole, mine in self._pairs:
+            if isinstance(whole, Dropout):
+                whole.calls = mine.calls
+
+
+def _twin(model: Module) -> Any:
+    """A copy of a model that has the parameters of the original, and all else for itself."""
+    shared = {id(p): p for p in model.parameters()}
+    return copy.deepcopy(model, shared)
+
+
+def _refuse_buffers(model: Module) -> None:
+    names = [name for name, _ in model.named_buffers()]
+    if names:
+        raise ArgumentError(
+            f"a batch cannot be shared out for a model with running statistics ({', '.join(names)}), since each worker "
+            "would have those of its own samples: normalise by LayerNorm, RMSNorm or GroupNorm, or train in one piece"
+        )
 
 
 def descent(update: Update, optimizer: Optimizer, clip_norm: float | None) -> tuple[Any, Program]:

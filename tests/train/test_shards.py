@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb import optim
+from forgenb import nn, optim
 from forgenb.backend import Stream
 from forgenb.errors import ArgumentError
 from forgenb.models import GPT, GPTConfig
@@ -76,6 +76,45 @@ def test_batches_of_other_shapes_are_recorded_anew(streams):
         ids = IDS[0][:size]
         before = model.loss(ids[:, :-1], ids[:, 1:]).item()
         assert step(ids[:, :-1], ids[:, 1:])[0].item() == pytest.approx(before, rel=1e-5)
+
+
+class Drops(nn.Module):
+    """A line with dropout by modules, some of them in a list."""
+
+    def __init__(self):
+        self.layers = nn.Sequential(nn.Linear(6, 8, name="a"), nn.Dropout(0.5, site=1), nn.Linear(8, 1, name="b"))
+        self.late = nn.Dropout(0.2, site=2)
+        self.layers[1].seed = self.late.seed = 5
+
+    def loss(self, x, y):
+        return ((self.late(self.layers(x)) - y) ** 2.0).mean()
+
+
+def test_modules_that_drop_draw_for_each_sample_what_they_draw_in_the_whole_batch(streams):
+    x = np.random.default_rng(1).normal(size=(4, 7, 6)).astype("float32")
+    curves = []
+    for count in (0, 1, 3):
+        model = Drops()
+        optimizer = optim.SGD(model.named_parameters(), 0.1)
+        step = ShardedStep(model, optimizer, 1.0, streams[:count]) if count else whole(model, optimizer, 1.0)
+        curves.append([step(x[n], x[n][:, :1])[0].item() for n in range(4)])
+        assert model.late.calls == 4
+    assert curves[1] == curves[0]
+    np.testing.assert_allclose(curves[2], curves[0], rtol=1e-5)
+
+
+def test_running_statistics_cannot_be_shared_out(streams):
+    class Model(nn.Module):
+        def __init__(self):
+            self.norm = nn.BatchNorm(3)
+
+        def loss(self, x):
+            return self.norm(x).mean()
+
+    model = Model()
+    step = ShardedStep(model, optim.SGD(model.named_parameters(), 0.1), None, streams[:2])
+    with pytest.raises(ArgumentError, match=r"running statistics \(norm\.running_mean.*LayerNorm"):
+        step(np.ones((4, 3), "float32"))
 
 
 def test_shares_are_neighbours_and_even():
