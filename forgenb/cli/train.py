@@ -1,6 +1,6 @@
 """``forgenb train``: train a character-level GPT, or go on with a run.
 
-Imports `forgenb.train` and `progress`; the loop itself is `forgenb.train.loop`.
+Imports `forgenb.train` and `progress`; the loop itself is `forgenb.train.trainer`.
 """
 
 import os
@@ -11,10 +11,10 @@ from pathlib import Path
 
 from forgenb.backend import get_backend, use
 from forgenb.cli.common import Commands, catch_stop, say
-from forgenb.cli.progress import Bar, JsonLines, Lines
+from forgenb.cli.progress import Bar, Lines, Rows
 from forgenb.errors import ArgumentError
 from forgenb.models import generate
-from forgenb.train import RunFolder, TrainConfig, Trainer, next_run
+from forgenb.train import Callback, CharRun, EarlyStopping, LossPlot, RunFolder, TrainConfig, next_run
 
 __all__ = ["add_to"]
 
@@ -57,6 +57,8 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
     parser.add_argument("--eager", action="store_true", help="run every step op by op instead of as one routine")
     parser.add_argument("--threads", type=int, metavar="N", help="of the CPU; results do not depend on it")
+    parser.add_argument("--patience", type=int, metavar="N", help="stop after N evaluations without improvement")
+    parser.add_argument("--plot", metavar="FILE", help="draw the losses into an svg, png or pdf file; needs matplotlib")
     parser.add_argument("--json", action="store_true", help="print one JSON object a step")
     parser.set_defaults(run=run)
 
@@ -64,19 +66,20 @@ def add_to(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Train until all steps are done or someone interrupts."""
     given = {name: value for name in OPTIONS if (value := getattr(arguments, name)) is not None}
+    callbacks = _callbacks(arguments)
     if arguments.resume is not None:
         _check_resume(arguments, given)
         _use_threads(RunFolder.open(arguments.resume).config.backend, arguments.threads)
-        trainer = Trainer.resume(arguments.resume, given.get("steps"))
+        training = CharRun.resume(arguments.resume, given.get("steps"), callbacks)
     else:
         config = _config(given)
         _use_threads(config.backend, arguments.threads)
-        trainer = Trainer.start(config, arguments.out or next_run())
-    trainer.eager = arguments.eager
+        training = CharRun.start(config, arguments.out or next_run(), callbacks)
+    training.eager = arguments.eager
     try:
-        return _train(trainer, arguments.json)
+        return _train(training, arguments.json)
     finally:
-        trainer.close()
+        training.close()
 
 
 def _flag(name: str) -> str:
@@ -123,38 +126,43 @@ def _use_threads(backend: str, threads: int | None) -> None:
     target.threads = threads
 
 
-def _train(trainer: Trainer, as_json: bool) -> int:
-    display = _display(trainer, as_json)
-    with catch_stop() as stop, display:
-        for report in trainer.steps():
-            display.show(report)
-            if stop.requested and report.step < trainer.config.steps:
-                trainer.save()
-                break
+def _callbacks(arguments: Namespace) -> list[Callback]:
+    """What shows, draws and stops the training; made before anything is written."""
+    bar = Bar if sys.stdout.isatty() else Lines
+    found: list[Callback] = [Rows() if arguments.json else bar()]
+    if arguments.plot is not None:
+        found.append(LossPlot(arguments.plot))
+    if arguments.patience is not None:
+        found.append(EarlyStopping(arguments.patience))
+    return found
+
+
+def _train(training: CharRun, as_json: bool) -> int:
+    with catch_stop() as stop:
+        for _ in training.steps():
+            if stop.requested:
+                training.stop("someone interrupted it")
     stream = sys.stderr if as_json else sys.stdout
-    if trainer.step < trainer.config.steps:
+    early = training.step < training.total
+    if early and stop.requested:
         say(
-            f"Stopped after step {trainer.step} of {trainer.config.steps}, which is saved. Go on with: "
-            f"forgenb train --resume {trainer.folder.path}",
+            f"Stopped after step {training.step} of {training.total}, which is saved. Go on with: "
+            f"forgenb train --resume {training.folder.path}",
             stream=sys.stderr,
         )
         return 130
+    if early:
+        say(f"Stopped after step {training.step} of {training.total}: {training.stopped}.", stream=stream)
     if not as_json:
-        _sample(trainer)
-    say(f"\nThe run is in {trainer.folder.path}", stream=stream)
+        _sample(training)
+    say(f"\nThe run is in {training.folder.path}", stream=stream)
     return 0
 
 
-def _sample(trainer: Trainer) -> None:
-    tokenizer = trainer.corpus.tokenizer
+def _sample(training: CharRun) -> None:
+    tokenizer = training.corpus.tokenizer
     start = "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
     say("\nA sample of what it writes:")
-    with use(trainer.config.backend):
-        ids = generate(trainer.model, tokenizer.encode(start).tolist(), SAMPLE_TOKENS, temperature=0.8, seed=1337)
+    with use(training.config.backend):
+        ids = generate(training.model, tokenizer.encode(start).tolist(), SAMPLE_TOKENS, temperature=0.8, seed=1337)
         say(tokenizer.decode(ids))
-
-
-def _display(trainer: Trainer, as_json: bool) -> Bar | Lines | JsonLines:
-    if as_json:
-        return JsonLines()
-    return Bar(trainer) if sys.stdout.isatty() else Lines(trainer)

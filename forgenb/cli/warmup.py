@@ -109,16 +109,13 @@ def _run_large() -> None:
 def _run_training() -> None:
     """A step of ``forgenb train`` as its options are by default, and with dropout, then a few characters more."""
     from forgenb.models import generate
-    from forgenb.train import TrainConfig, Trainer
+    from forgenb.train import CharRun, TrainConfig
 
     with TemporaryDirectory() as folder:
         text = Path(folder, "text")
         text.write_text(string.printable * 10, encoding="utf-8")
         for dropout in (0.0, 0.1):
             config = TrainConfig(str(text), steps=1, dropout=dropout, backend=get_backend().name)
-            trainer = Trainer.start(config, Path(folder, f"{dropout}"))
-            try:
-                for _ in trainer.steps():
-                    generate(trainer.model, [0], 2)
-            finally:
-                trainer.close()
+            run = CharRun.start(config, Path(folder, f"{dropout}"))
+            for _ in run.steps():
+                generate(run.model, [0], 2)

@@ -1,37 +1,55 @@
-"""Training a character-level GPT: its configuration, its folder with checkpoints, and the loop.
+"""Training: a loop for any model with callbacks, metrics and checkpoints, and the character-level GPT as one use of it.
 
-`Trainer.start` and `Trainer.resume` give a run, whose `steps` trains it.
+`Trainer` is the loop, `TrainStep` what it does in a step. `CharRun.start` and `CharRun.resume` give a run of
+``forgenb train``.
 
 Imports its own modules; what a terminal shows is `forgenb.cli`.
 """
 
 from forgenb.train import distributed
 from forgenb.train.build import build_model, build_optimizer
+from forgenb.train.callback import Callback
+from forgenb.train.callbacks import BestCheckpoint, EarlyStopping, JsonLines
+from forgenb.train.char_run import CharRun
 from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
 from forgenb.train.descent import sgd_one, sgd_update
 from forgenb.train.evaluate import evaluate
-from forgenb.train.loop import DivergedError, StepReport, Trainer
+from forgenb.train.folder import TrainingFolder
 from forgenb.train.loops import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
+from forgenb.train.loss_plot import LossPlot
 from forgenb.train.metrics import read_metrics
 from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
 from forgenb.train.parameters import diff_or_error, is_param, parameters
 from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
+from forgenb.train.progress_bar import ProgressBar
+from forgenb.train.report import DivergedError, StepReport
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
 from forgenb.train.shards import ShardedStep
 from forgenb.train.share import shares
+from forgenb.train.train_step import TrainStep
+from forgenb.train.trainer import Trainer
 
 __all__ = [
+    "BestCheckpoint",
+    "Callback",
+    "CharRun",
     "Checkpoint",
     "Corpus",
     "DivergedError",
+    "EarlyStopping",
+    "JsonLines",
+    "LossPlot",
     "ParallelUpdate",
+    "ProgressBar",
     "RunFolder",
     "ShardedStep",
     "StepReport",
     "TrainConfig",
+    "TrainStep",
     "Trainer",
+    "TrainingFolder",
     "Update",
     "build_model",
     "build_optimizer",

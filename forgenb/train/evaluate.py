@@ -3,18 +3,36 @@
 Imports the model and the tape's `no_grad`; nothing here changes a parameter.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import numpy as np
 
-from forgenb.models import GPT
+from forgenb.nn import Module
 from forgenb.tape import no_grad
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "evaluating"]
 
 WINDOWS = 64
 """Windows in one forward pass."""
 
 
-def evaluate(model: GPT, inputs: np.ndarray, targets: np.ndarray) -> float:
+@contextmanager
+def evaluating(model: Module | None) -> Iterator[None]:
+    """Record nothing and let the model do what it does after training, inside a ``with`` block."""
+    before = model is not None and model.training
+    if model is not None:
+        model.eval()
+    try:
+        with no_grad():
+            yield
+    finally:
+        if model is not None and before:
+            model.train()
+
+
+def evaluate(model: Any, inputs: np.ndarray, targets: np.ndarray) -> float:
     r"""Mean cross entropy in nats over all windows, with nothing recorded and dropout off.
 
     .. math:: \frac{1}{w t} \sum_{i, j} -\log p(\text{targets}_{ij} \mid \text{inputs}_{i, 0..j})
@@ -26,15 +44,10 @@ def evaluate(model: GPT, inputs: np.ndarray, targets: np.ndarray) -> float:
     inputs, targets
         ``(w, t)`` int64, as `forgenb.data.windows` gives them.
     """
-    total, before = 0.0, model.training
-    model.eval()
-    try:
-        with no_grad():
-            for start in range(0, len(inputs), WINDOWS):
-                part = slice(start, start + WINDOWS)
-                count = len(inputs[part])
-                total += count * model.loss(inputs[part], targets[part]).item()
-    finally:
-        if before:
-            model.train()
+    total = 0.0
+    with evaluating(model):
+        for start in range(0, len(inputs), WINDOWS):
+            part = slice(start, start + WINDOWS)
+            count = len(inputs[part])
+            total += count * model.loss(inputs[part], targets[part]).item()
     return total / len(inputs)

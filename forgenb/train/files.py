@@ -19,7 +19,7 @@ from forgenb.dtypes import ORDER
 from forgenb.errors import CheckpointError
 from forgenb.tensor import Tensor, from_array, host_values
 
-__all__ = ["is_temporary", "load", "read_arrays", "save", "write_arrays", "write_whole"]
+__all__ = ["is_temporary", "load", "read_arrays", "remove_temporaries", "save", "write_arrays", "write_whole"]
 
 StrPath = str | os.PathLike[str]
 Text = Mapping[str, str]
@@ -143,6 +143,14 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def remove_temporaries(folder: Path) -> None:
+    """Remove what interrupted calls of `write_whole` left; nobody else may be writing."""
+    for entry in folder.iterdir():
+        if is_temporary(entry.name):
+            with contextlib.suppress(OSError):
+                entry.unlink()
 
 
 def is_temporary(name: str) -> bool:

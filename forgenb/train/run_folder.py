@@ -15,7 +15,7 @@ from pathlib import Path
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.train.config import TrainConfig
-from forgenb.train.files import StrPath, is_temporary, reason, sync_folder, write_whole
+from forgenb.train.files import StrPath, is_temporary, reason, remove_temporaries, sync_folder, write_whole
 
 __all__ = ["RunFolder", "latest_run", "next_run"]
 
@@ -122,9 +122,7 @@ class RunFolder:
 
     def clean(self) -> None:
         """Remove what a killed process left half-written; nobody else may be writing."""
-        for file in self._leftovers():
-            with contextlib.suppress(OSError):
-                file.unlink()
+        remove_temporaries(self.path)
 
     def discard(self) -> None:
         """Remove a run that could not begin, and those folders that were made for it."""
@@ -134,9 +132,6 @@ class RunFolder:
                 file.unlink()
         self.clean()
         _remove(self.made)
-
-    def _leftovers(self) -> list[Path]:
-        return [entry for entry in self.path.iterdir() if is_temporary(entry.name)]
 
     def _write_config(self) -> None:
         about = {

@@ -10,7 +10,8 @@ import pytest
 
 from forgenb.backend import get_backend
 from forgenb.nn import Module
-from forgenb.train import RunFolder, Trainer, load_checkpoint, read_metrics
+from forgenb.train import RunFolder, load_checkpoint, read_metrics
+from forgenb.train.char_folder import CharFolder
 
 KEYS = ["step", "train_loss", "val_loss", "lr", "tokens_per_s", "seconds"]
 
@@ -119,6 +120,41 @@ def test_resume_of_a_finished_run_and_more_steps(forgenb, tiny):
     assert [row["step"] for row in read_metrics(RunFolder.open("a").metrics)] == [1, 2, 3, 4, 5, 6]
 
 
+def test_patience_stops_a_run_that_no_longer_improves(forgenb, tiny):
+    still = ["--lr", 1e-30, "--eval-every", 1, "--steps", 9, "--patience", 2, "--out", "a"]
+    done = forgenb(*tiny, *still)
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert "Stopped after step 3 of 9: the validation loss has not improved in 2 evaluations since step 1" in done.out
+    assert (lines[-1], "A sample of what it writes:" in lines) == ("The run is in a", True)
+    assert load_checkpoint(RunFolder.open("a").last).step == 3
+
+    again = forgenb("train", "--resume", "a", "--patience", 2, "--json")
+    assert (again.code, again.out) == (0, "")
+    assert "Stopped after step 3 of 9: the validation loss has not improved" in again.err
+    assert [row["step"] for row in rows(forgenb("train", "--resume", "a", "--patience", 4, "--json").out)] == [4, 5]
+    assert [row["step"] for row in rows(forgenb("train", "--resume", "a", "--json").out)] == [6, 7, 8, 9]
+
+
+def test_patience_must_be_a_number_of_evaluations(refused, tiny, tmp_path):
+    assert "a patience of at least 1 evaluation, got 0" in refused(*tiny, "--patience", 0)
+    assert "argument --patience: invalid int value: 'x'" in refused(*tiny, "--patience", "x")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_plot_of_the_losses(forgenb, tiny, tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
+    assert forgenb(*tiny, "--plot", "losses.svg", "--json").code == 0
+    assert ">validation<" in (tmp_path / "losses.svg").read_text()
+
+
+def test_a_plot_that_cannot_be_drawn_begins_no_run(refused, tiny, tmp_path, monkeypatch):
+    assert "a picture is written as .svg, .png, .pdf, got 'losses.gif'" in refused(*tiny, "--plot", "losses.gif")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "a picture needs matplotlib" in refused(*tiny, "--plot", "losses.svg")
+    assert not (tmp_path / "runs").exists()
+
+
 def test_resume_refuses_what_contradicts_the_run(forgenb, tiny, refused):
     forgenb(*tiny, "--out", "a")
     message = refused("train", "--resume", "a", "--lr", 0.5, "--eval-every", 9, "--out", "b")
@@ -147,14 +183,14 @@ def test_resume_needs_the_same_text(forgenb, tiny, text, refused):
 
 def test_a_loss_that_is_no_number_is_exit_code_1(forgenb, tiny, monkeypatch):
     forgenb(*tiny, "--out", "a")
-    real = Trainer._restore
+    real = CharFolder._restore
 
-    def poisoned(self, checkpoint):
-        real(self, checkpoint)
-        state = self.model.state_dict()
-        Module.load_state_dict(self.model, {name: array * np.nan for name, array in state.items()})
+    def poisoned(self, trainer):
+        real(self, trainer)
+        state = trainer.model.state_dict()
+        Module.load_state_dict(trainer.model, {name: array * np.nan for name, array in state.items()})
 
-    monkeypatch.setattr(Trainer, "_restore", poisoned)
+    monkeypatch.setattr(CharFolder, "_restore", poisoned)
     done = forgenb("train", "--resume", "a", "--steps", 8, "--json")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("forgenb train: The loss became nan at step 5 of 8, so training stopped.")

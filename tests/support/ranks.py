@@ -3,11 +3,13 @@
 ``mpiexec -n N python ranks.py NAME`` runs one of the functions below in N processes; the first prints its result.
 """
 
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +74,35 @@ def steps(world, dropout=0.0, samples=6, count=5):
 def masked_steps(world):
     """The same with dropout, on 5 samples: uneven shares."""
     return steps(world, 0.3, 5)
+
+
+def trained(world):
+    """The losses of a trainer in each process, which is stopped and resumed halfway; the first of them writes."""
+    from forgenb import optim
+    from forgenb.data import Share
+    from forgenb.models import GPT, GPTConfig
+    from forgenb.train import Trainer, TrainingFolder, distributed, evaluate
+
+    with tempfile.TemporaryDirectory() as own:
+        place = world.text(own)
+        for steps in (2, 4):
+            model = GPT(GPTConfig(11, 8, 2, 2, 8, 0.2), seed=3)
+            optimizer = optim.AdamW(model.named_parameters(), lr=1e-2)
+            step = distributed.DistributedStep(model, optimizer, 0.5, world, 6)
+            trainer = Trainer(
+                step,
+                Share(lambda step: (IDS[step % 4][..., :-1], IDS[step % 4][..., 1:]), step.part),
+                steps=steps,
+                validate=functools.partial(evaluate, model, IDS[0][:, :-1], IDS[0][:, 1:]),
+                eval_every=1,
+                folder=TrainingFolder(place, resume=True, write=world.first),
+            )
+            done = trainer.step
+            trainer.run()
+            world.agree("the best loss", repr(trainer.best_val))
+        found = [(report.train_loss, report.val_loss) for report in trainer.history()]
+        world.agree("the losses", repr(found))
+        return {"losses": found, "done": done, "files": sorted(os.listdir(place))}
 
 
 def messages(world):

@@ -62,10 +62,10 @@ def test_half_a_run_twice_is_a_whole_run(tmp_path, text):
 HALF = """\
 import sys
 from pathlib import Path
-from forgenb.train import TrainConfig, Trainer
+from forgenb.train import CharRun, TrainConfig
 sizes = {"steps": 20, "layers": 1, "heads": 2, "width": 16, "context": 8, "batch": 2, "warmup": 5}
 data = str(Path(sys.argv[1]).absolute())
-trainer = Trainer.start(TrainConfig(data=data, dropout=0.1, eval_every=5, **sizes), sys.argv[2])
+trainer = CharRun.start(TrainConfig(data=data, dropout=0.1, eval_every=5, **sizes), sys.argv[2])
 for report in trainer.steps():
     if report.step == 10:
         break

@@ -1,4 +1,4 @@
-"""The training loop."""
+"""A run of a character model: its folder, and going on from it."""
 
 import errno
 import math
@@ -11,11 +11,11 @@ import pytest
 from forgenb.data import batch
 from forgenb.errors import ArgumentError, CheckpointError, ForgeError
 from forgenb.train import (
+    CharRun,
     DivergedError,
     RunFolder,
-    Trainer,
+    char_run,
     load_checkpoint,
-    loop,
     prepare,
     read_metrics,
 )
@@ -27,10 +27,10 @@ def begin(tmp_path, tiny, fake, monkeypatch):
 
     def begin(model=None, config=tiny, resume=False, **keywords):
         model = model or fake()
-        monkeypatch.setattr(loop, "build_model", lambda config, vocabulary: model)
-        monkeypatch.setattr(loop, "build_optimizer", lambda config, model: model)
+        monkeypatch.setattr(char_run, "build_model", lambda config, vocabulary: model)
+        monkeypatch.setattr(char_run, "build_optimizer", lambda config, model: model)
         out = tmp_path / "run"
-        trainer = Trainer.resume(out, **keywords) if resume else Trainer.start(config, out)
+        trainer = CharRun.resume(out, **keywords) if resume else CharRun.start(config, out)
         trainer.eager = True  # the fake computes on the host
         return trainer, model
 
@@ -169,7 +169,7 @@ def test_a_norm_that_is_no_number_stops(begin, fake):
 
 def test_a_validation_loss_that_is_no_number_stops(begin, fake, monkeypatch):
     trainer, _ = begin()
-    monkeypatch.setattr(loop, "evaluate", lambda *arguments: math.nan)
+    monkeypatch.setattr(char_run, "evaluate", lambda *arguments: math.nan)
     with pytest.raises(DivergedError, match="The validation loss became nan at step 2 of 4"):
         list(trainer.steps())
     trainer.close()
@@ -259,7 +259,7 @@ def test_a_disk_that_fills_later_keeps_the_last_checkpoint(begin, monkeypatch):
 
 
 def test_a_real_model_learns(tiny, tmp_path):
-    trainer = Trainer.start(replace(tiny, steps=60, batch=8, lr=1e-2, eval_every=30, dropout=0.1), tmp_path / "r")
+    trainer = CharRun.start(replace(tiny, steps=60, batch=8, lr=1e-2, eval_every=30, dropout=0.1), tmp_path / "r")
     losses = [report.train_loss for report in trainer.steps()]
     trainer.close()
     assert losses[0] == pytest.approx(math.log(12), abs=0.1)

@@ -1,0 +1,72 @@
+"""What a trainer is given, checked: its arguments, and what the functions among them return.
+
+Imports `forgenb.errors` and the base of callbacks; each complaint says what was asked, got, and is needed.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from forgenb.errors import ArgumentError
+from forgenb.train.callback import Callback
+
+__all__ = ["batch_of", "callables", "callbacks_of", "loss_and_norm", "number_of", "rate_of", "whole"]
+
+
+def callables(**functions: object) -> None:
+    """Refuse what is not None and cannot be called."""
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise ArgumentError(f"a Trainer needs {name} to be a function or another callable, got {function!r}")
+
+
+def callbacks_of(given: Any) -> list[Callback]:
+    """The callbacks as a list."""
+    found = list(given) if isinstance(given, Iterable) else [given]
+    if not isinstance(given, Iterable) or not all(isinstance(callback, Callback) for callback in found):
+        raise ArgumentError(
+            "a Trainer takes callbacks as a list of objects of subclasses of fnb.train.Callback, got "
+            f"{', '.join(map(repr, found))}"
+        )
+    return found
+
+
+def whole(name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if type(value) is not int or value < least:
+        raise ArgumentError(f"a Trainer needs {name} to be a whole number of at least {least}, got {value!r}")
+    return value
+
+
+def batch_of(arrays: Any, step: int) -> Sequence:
+    """The arrays of a step's batch."""
+    if not isinstance(arrays, (tuple, list)) or not all(hasattr(a, "size") for a in arrays):
+        raise ArgumentError(
+            f"batches({step}) must return a tuple of arrays, with which the step is called, got {type(arrays).__name__}"
+        )
+    return arrays
+
+
+def rate_of(rate: Any, step: int) -> float:
+    """The learning rate that a schedule gave."""
+    if isinstance(rate, bool) or not hasattr(rate, "__float__") or not 0 <= float(rate) < math.inf:
+        raise ArgumentError(f"schedule({step}) must return a finite rate of at least 0, got {rate!r}")
+    return float(rate)
+
+
+def loss_and_norm(results: Any) -> tuple[float, float]:
+    """The two numbers that a step gave."""
+    if not isinstance(results, (tuple, list)) or len(results) != 2:
+        raise ArgumentError(
+            f"a step must return two numbers, the loss and the norm of all gradients, got {type(results).__name__}"
+        )
+    return number_of("the loss of a step", results[0]), number_of("the norm of a step", results[1])
+
+
+def number_of(what: str, value: Any) -> float:
+    """A number, or the one that a tensor or array holds."""
+    if getattr(value, "size", 1) == 1 and not isinstance(value, (bool, str)):
+        number = value.item() if hasattr(value, "item") else value
+        if hasattr(number, "__float__"):
+            return float(number)
+    raise ArgumentError(f"{what} must be one number, got {type(value).__name__} {getattr(value, 'shape', '')}".rstrip())
