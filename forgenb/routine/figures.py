@@ -67,7 +67,7 @@ def _matplotlib() -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ArgumentError(
-            f"a picture needs matplotlib, which cannot be imported ({error}): pip install matplotlib, or ask for the "
-            "table alone"
+            f"a picture needs matplotlib, which cannot be imported ({error}): pip install matplotlib, or do "
+            "without the picture"
         ) from None
     return Figure

@@ -1,6 +1,6 @@
 """What a trainer is given, checked: its arguments, and what the functions among them return.
 
-Imports `forgenb.errors` and the base of callbacks; each complaint says what was asked, got, and is needed.
+Imports modules, `forgenb.errors` and the base of callbacks; each complaint says what was asked, got, and is needed.
 """
 
 import math
@@ -8,9 +8,22 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from forgenb.errors import ArgumentError
+from forgenb.nn import Module
 from forgenb.train.callback import Callback
 
-__all__ = ["batch_of", "callables", "callbacks_of", "loss_and_norm", "number_of", "rate_of", "whole"]
+__all__ = [
+    "batch_of",
+    "callables",
+    "callbacks_of",
+    "loss_and_norm",
+    "model_of",
+    "number_of",
+    "optimizer_of",
+    "rate_of",
+    "whole",
+]
+
+STATE = ("state_dict", "load_state_dict")
 
 
 def callables(**functions: object) -> None:
@@ -18,6 +31,24 @@ def callables(**functions: object) -> None:
     for name, function in functions.items():
         if function is not None and not callable(function):
             raise ArgumentError(f"a Trainer needs {name} to be a function or another callable, got {function!r}")
+
+
+def model_of(model: Any) -> Any:
+    """A module, or None."""
+    if model is not None and not isinstance(model, Module):
+        raise ArgumentError(f"the model that is trained must be a fnb.nn.Module, got {type(model).__name__}")
+    return model
+
+
+def optimizer_of(optimizer: Any) -> Any:
+    """What does an optimiser's work, or None."""
+    lacking = [name for name in ("lr", *STATE) if optimizer is not None and not hasattr(optimizer, name)]
+    if lacking:
+        raise ArgumentError(
+            f"the optimiser must be one of fnb.optim or like them, got {type(optimizer).__name__} without "
+            f"{', '.join(lacking)}"
+        )
+    return optimizer
 
 
 def callbacks_of(given: Any) -> list[Callback]:

@@ -120,10 +120,23 @@ class TrainingFolder:
             self._save_best(trainer)
 
     def history(self, step: int) -> list[StepReport]:
-        """The reports of the first steps, up to this one."""
+        """The reports of the first steps, up to this one.
+
+        Raises
+        ------
+        CheckpointError
+            A line of ``metrics.jsonl`` is no report.
+        """
         if not self.metrics.exists():
             return []
-        return [StepReport(**row) for row in read_metrics(self.metrics) if row["step"] <= step]
+        try:
+            reports = [StepReport(**row) for row in read_metrics(self.metrics)]
+        except TypeError as error:
+            raise CheckpointError(
+                f"{str(self.metrics)!r} is damaged: a line of it is no report of a step ({error}). Move it away to go "
+                "on without the steps before."
+            ) from error
+        return [report for report in reports if report.step <= step]
 
     def close(self) -> None:
         """Let another process go on with the training."""

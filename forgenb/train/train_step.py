@@ -13,6 +13,7 @@ from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.routine import compile
 from forgenb.tensor import Tensor
+from forgenb.train import checks
 
 __all__ = ["TrainStep"]
 
@@ -41,7 +42,7 @@ class TrainStep:
     Raises
     ------
     ArgumentError
-        If `clip_norm` is not above 0, or there is no loss to call.
+        If `clip_norm` is not above 0, there is no loss to call, or `model` and `optimizer` are no such objects.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class TrainStep:
             raise ArgumentError(
                 f"a TrainStep clips to a norm above 0, got clip_norm={clip_norm!r}; leave it out to clip nothing"
             )
-        self.model, self.optimizer, self.loss = model, optimizer, chosen
+        self.model, self.optimizer, self.loss = checks.model_of(model), checks.optimizer_of(optimizer), chosen
         self.clip_norm = math.inf if clip_norm is None else clip_norm
         self.eager = eager
         self._compiled = compile(self._once, "train")

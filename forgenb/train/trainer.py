@@ -103,8 +103,8 @@ class Trainer:
     ):
         checks.callables(step=step, batches=batches, schedule=schedule, validate=validate)
         self.total = checks.whole("steps", steps)
-        self.model = getattr(step, "model", None) if model is None else model
-        self.optimizer = getattr(step, "optimizer", None) if optimizer is None else optimizer
+        self.model = checks.model_of(getattr(step, "model", None) if model is None else model)
+        self.optimizer = checks.optimizer_of(getattr(step, "optimizer", None) if optimizer is None else optimizer)
         self.schedule, self.validate = schedule, validate
         self.seed = checks.whole("seed", seed, least=0)
         self.callbacks = checks.callbacks_of(callbacks)

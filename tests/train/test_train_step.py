@@ -1,5 +1,6 @@
 """One step: loss, gradients, clipping and the update."""
 
+import doctest
 import math
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError
-from forgenb.train import TrainStep
+from forgenb.train import TrainStep, train_step
 
 X, Y = np.float32([[1.0, 2.0], [3.0, 4.0]]), np.float32([[1.0], [0.0]])
 
@@ -85,11 +86,19 @@ def test_the_loss_is_that_of_the_model_by_default(fake):
     assert [given for *given, _, _ in model.asked] == [[True, 2]]
 
 
+def test_the_example_runs():
+    assert doctest.testmod(train_step) == (0, 5)
+
+
 def test_arguments_are_checked():
     model = fnb.nn.Linear(2, 1)
     sgd = fnb.optim.SGD(model.parameters(), lr=0.1)
     with pytest.raises(ArgumentError, match="needs a loss to call, and Linear has no method loss: give loss="):
         TrainStep(model, sgd)
+    with pytest.raises(ArgumentError, match="the model that is trained must be a fnb.nn.Module, got SGD"):
+        TrainStep(sgd, model, loss=model)
+    with pytest.raises(ArgumentError, match="must be one of fnb.optim or like them, got Linear without lr"):
+        TrainStep(model, model, loss=model)
     for clip in (0, -1.0, math.nan, True, "1"):
         with pytest.raises(ArgumentError, match="clips to a norm above 0, got clip_norm="):
             TrainStep(model, sgd, loss=model, clip_norm=clip)

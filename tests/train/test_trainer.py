@@ -199,6 +199,13 @@ def test_all_that_were_started_are_ended(small):
     assert calls == [("a", "start", 0), ("b", "start", 0), ("a", "end"), ("b", "end")]
 
 
+def test_an_error_at_the_end_keeps_no_other_from_ending(small):
+    calls = []
+    with pytest.raises(RuntimeError, match="a at None"):
+        small().trainer(1, callbacks=[Recorder("a", calls, ("end", None)), Recorder("b", calls)]).run()
+    assert calls[-2:] == [("a", "end"), ("b", "end")]
+
+
 def test_leaving_the_loop_ends_the_callbacks(small):
     calls = []
     trainer = small().trainer(callbacks=[Recorder("a", calls)])
@@ -289,6 +296,8 @@ def test_a_validation_loss_that_is_no_finite_number_stops():
         ({"steps": 2.0}, "needs steps to be a whole number of at least 1, got 2.0"),
         ({"eval_every": True}, "needs eval_every to be a whole number"),
         ({"steps_per_epoch": 0}, "needs steps_per_epoch to be a whole number"),
+        ({"model": print}, "must be a fnb.nn.Module, got builtin_function_or_method"),
+        ({"optimizer": 3}, "must be one of fnb.optim or like them, got int without lr, state_dict, load_state_dict"),
         ({"seed": -1}, "needs seed to be a whole number of at least 0, got -1"),
         ({"callbacks": [print]}, "callbacks as a list of objects of subclasses of fnb.train.Callback, got <built-in"),
         ({"callbacks": Callback()}, "callbacks as a list"),
