@@ -19,7 +19,7 @@ from forgenb.dtypes import ORDER
 from forgenb.errors import CheckpointError
 from forgenb.tensor import Tensor, from_array, host_values
 
-__all__ = ["is_temporary", "load", "read_arrays", "remove_temporaries", "save", "write_arrays", "write_whole"]
+__all__ = ["is_temporary", "load", "read_arrays", "save", "write_arrays", "write_whole"]
 
 StrPath = str | os.PathLike[str]
 Text = Mapping[str, str]
