@@ -125,8 +125,8 @@ class BestCheckpoint(Callback):
             return
         if self.path is not None and trainer.model is not None:
             write_arrays(self.path, trainer.model.state_dict())
-        elif trainer.folder is not None:
-            trainer.folder.save_best(trainer)
+        else:
+            trainer.save_best()
         self._best = report.val_loss
 
 

@@ -38,16 +38,16 @@ class CharFolder(TrainingFolder):
 
     def __init__(self, run: RunFolder, corpus: Corpus, config: TrainConfig, checkpoint: Checkpoint | None = None):
         super().__init__(run.path, resume=checkpoint is not None)
-        self._run, self._corpus, self._config, self._checkpoint = run, corpus, config, checkpoint
+        self.run, self._corpus, self._config, self._checkpoint = run, corpus, config, checkpoint
 
     def _make(self) -> None:
         """The run made it."""
 
     def _prepare(self) -> None:
         super()._prepare()
-        self._run.write_vocabulary(self._corpus.tokenizer)
-        if self._config != self._run.config:
-            self._run = self._run.with_steps(self._config.steps)
+        self.run.write_vocabulary(self._corpus.tokenizer)
+        if self._config != self.run.config:
+            self.run = self.run.with_steps(self._config.steps)
 
     def _save_last(self, trainer: "Trainer") -> None:
         save_checkpoint(self.last, self._state(trainer, trainer.optimizer.state_dict()))
@@ -71,7 +71,7 @@ class CharFolder(TrainingFolder):
         checkpoint, self._checkpoint = self._checkpoint, None
         if checkpoint is None:
             return
-        if checkpoint.text_sha256 != self._run.text_sha256:
+        if checkpoint.text_sha256 != self.run.text_sha256:
             raise CheckpointError(
                 f"{str(self.last)!r} belongs to another run: it learned another text than the one "
                 "that config.json names."

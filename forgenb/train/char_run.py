@@ -55,7 +55,7 @@ class CharRun(Trainer):
     advice = "try a smaller --lr, a smaller --clip or a longer --warmup"
     model: GPT
     optimizer: Optimizer
-    folder: CharFolder
+    _kept: CharFolder
 
     def __init__(self, folder: CharFolder, corpus: Corpus, config: TrainConfig, callbacks: Iterable[Callback] = ()):
         c, self.corpus, self.config = config, corpus, config
@@ -65,15 +65,24 @@ class CharRun(Trainer):
         self._one = TrainStep(model, optimizer, clip_norm=c.clip)
         super().__init__(
             self._one,
-            lambda step: batch(corpus.train, c.context, c.batch, c.seed, step),
+            self._windows,
             steps=c.steps,
-            schedule=c.rate,
+            schedule=lambda step: self.config.rate(step),
             validate=lambda: evaluate(model, corpus.inputs, corpus.targets),
             eval_every=c.eval_every,
             seed=c.seed,
             callbacks=[BestCheckpoint(), *callbacks],
             folder=folder,
         )
+
+    @property
+    def folder(self) -> RunFolder:
+        """The folder of the run."""
+        return self._kept.run
+
+    def _windows(self, step: int) -> tuple:
+        c = self.config
+        return batch(self.corpus.train, c.context, c.batch, c.seed, step)
 
     @property
     def eager(self) -> bool:

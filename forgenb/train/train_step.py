@@ -65,8 +65,7 @@ class TrainStep:
         clip_norm: float | None = None,
         eager: bool = False,
     ):
-        chosen = getattr(model, "loss", None) if loss is None else loss
-        if not callable(chosen):
+        if not callable(getattr(model, "loss", None) if loss is None else loss):
             raise ArgumentError(
                 f"a TrainStep needs a loss to call, and {type(model).__name__} has no method loss: give "
                 "loss=, a function of the arrays of a batch"
@@ -75,7 +74,7 @@ class TrainStep:
             raise ArgumentError(
                 f"a TrainStep clips to a norm above 0, got clip_norm={clip_norm!r}; leave it out to clip nothing"
             )
-        self.model, self.optimizer, self.loss = checks.model_of(model), checks.optimizer_of(optimizer), chosen
+        self.model, self.optimizer, self.loss = checks.model_of(model), checks.optimizer_of(optimizer), loss
         self.clip_norm = math.inf if clip_norm is None else clip_norm
         self.eager = eager
         self._compiled = compile(self._once, "train")
@@ -86,7 +85,7 @@ class TrainStep:
 
     def _once(self, *arrays: Any) -> tuple:
         self.optimizer.zero_grad()
-        loss = self.loss(*arrays)
+        loss = (self.model.loss if self.loss is None else self.loss)(*arrays)
         loss.backward()
         return loss, self.optimizer.step(clip_norm=self.clip_norm)
 

@@ -116,10 +116,10 @@ class Trainer:
         self.best_val: float | None = None
         self.stopped: str | None = None
         self._do, self._batches = step, batches
-        self.folder = folder if folder is None or isinstance(folder, TrainingFolder) else TrainingFolder(folder)
+        self._kept = folder if folder is None or isinstance(folder, TrainingFolder) else TrainingFolder(folder)
         self._check_pairs(eval_every)
-        if self.folder is not None:
-            self.folder.begin(self)
+        if self._kept is not None:
+            self._kept.begin(self)
         self._saved = self.step
 
     def run(self) -> list[StepReport]:
@@ -159,20 +159,30 @@ class Trainer:
             raise ArgumentError(f"stop needs to be told why, in words, got {reason!r}")
         self.stopped = reason
 
+    @property
+    def folder(self) -> Any:
+        """Where metrics and checkpoints are kept, with its ``path``; None where nothing is written."""
+        return self._kept
+
     def save(self) -> None:
         """Write a checkpoint of what has been done, if there is a folder; between two steps."""
-        if self.folder is not None:
-            self.folder.save(self)
+        if self._kept is not None:
+            self._kept.save(self)
         self._saved = self.step
+
+    def save_best(self) -> None:
+        """Write the model alone as the best so far, if there is a folder."""
+        if self._kept is not None:
+            self._kept.save_best(self)
 
     def history(self) -> list[StepReport]:
         """The reports of the steps done so far, as the folder has them; none without one."""
-        return [] if self.folder is None else self.folder.history(self.step)
+        return [] if self._kept is None else self._kept.history(self.step)
 
     def close(self) -> None:
         """Let go of the folder, so that another process can go on; `steps` does so at its end."""
-        if self.folder is not None:
-            self.folder.close()
+        if self._kept is not None:
+            self._kept.close()
 
     def _advance(self, ready: Prepared) -> tuple[float | None, float, float | None, float]:
         """One step: its rate, loss, validation loss and targets a second."""
@@ -211,14 +221,14 @@ class Trainer:
     def _finite(self, what: str, value: float, step: int) -> float:
         if math.isfinite(value):
             return value
-        kept = ": " if self.folder is None else f". {str(self.folder.last)!r} holds the last good checkpoint; "
+        kept = ": " if self._kept is None else f". {str(self._kept.last)!r} holds the last good checkpoint; "
         raise DivergedError(
             f"The {what} became {value} at step {step} of {self.total}, so training stopped{kept}{self.advice}."
         )
 
     def _tell(self, report: StepReport) -> None:
-        if self.folder is not None:
-            self.folder.append(asdict(report))
+        if self._kept is not None:
+            self._kept.append(asdict(report))
         validated = report.val_loss is not None
         if validated and (self.best_val is None or report.val_loss < self.best_val):  # type: ignore[operator]
             self.best_val = report.val_loss
@@ -234,8 +244,8 @@ class Trainer:
     def _opened(self) -> Iterator[None]:
         """The folder is this process's alone."""
         try:
-            if self.folder is not None:
-                self.folder.open(self.step)
+            if self._kept is not None:
+                self._kept.open(self.step)
             yield
         finally:
             self.close()
@@ -259,10 +269,10 @@ class Trainer:
         """Refuse what would have no effect."""
         if self.schedule is not None and self.optimizer is None:
             raise ArgumentError("a schedule sets an optimiser's rate: give the trainer optimizer=, or no schedule=")
-        if self.folder is not None and (self.model is None or self.optimizer is None):
+        if self._kept is not None and (self.model is None or self.optimizer is None):
             raise ArgumentError(
                 "a folder keeps the state of a model and an optimiser: give the trainer model= and optimizer=, or no "
                 "folder="
             )
-        if eval_every is not None and self.validate is None and self.folder is None:
+        if eval_every is not None and self.validate is None and self._kept is None:
             raise ArgumentError("eval_every= says when to validate and save: give validate= or folder= too")

@@ -163,7 +163,7 @@ def test_a_checkpoint_that_does_not_fit_is_refused(small, tmp_path, metadata, me
     assert files(tmp_path) == ["last.safetensors"]
 
 
-@pytest.mark.parametrize("line", ['{"step": 1}', '{"step": 1, "loss": 2.0}', "[1]"])
+@pytest.mark.parametrize("line", ['{"step": 1}', '{"step": 1, "loss": 2.0}'])
 def test_a_curve_that_holds_no_reports_is_named(tmp_path, line):
     (tmp_path / "metrics.jsonl").write_text(line + "\n")
     with pytest.raises(CheckpointError, match="metrics.jsonl' is damaged: a line of it is no report of a step"):
