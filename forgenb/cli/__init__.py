@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 
 from forgenb.cli import backends, bench, check_backend, doctor, generate, score, train, warmup
-from forgenb.cli.common import Parser, as_paragraph
-from forgenb.errors import ForgeError
+from forgenb.cli.common import Parser
+from forgenb.cli.failure import EXPECTED, failed
 
 __all__ = ["main"]
 
@@ -51,26 +51,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = arguments.run(arguments)
         sys.stdout.flush()
         return code
-    except ForgeError as error:
-        print(as_paragraph(f"forgenb {arguments.command}: {error}"), file=sys.stderr)
-        return 1 if isinstance(error, ArithmeticError) else 2
-    except MemoryError:
-        print(f"forgenb {arguments.command}: not enough memory; choose smaller sizes.", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"forgenb {arguments.command}: interrupted.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        return _without_reader()
-    except OSError as error:
-        print(as_paragraph(f"forgenb {arguments.command}: {error}"), file=sys.stderr)
-        return 2
-
-
-def _without_reader() -> int:
-    """Whoever read our output has gone: say no more, also when Python flushes at its end."""
-    import os
-
-    silent = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silent, sys.stdout.fileno())
-    return 141
+    except EXPECTED as error:
+        return failed(arguments.command, error)

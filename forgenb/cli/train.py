@@ -11,10 +11,12 @@ from pathlib import Path
 
 from forgenb.backend import get_backend, use
 from forgenb.cli.common import Commands, catch_stop, say
+from forgenb.cli.failure import failed_together
 from forgenb.cli.progress import Bar, Lines, Rows
 from forgenb.errors import ArgumentError
 from forgenb.models import generate
-from forgenb.train import Callback, CharRun, EarlyStopping, LossPlot, RunFolder, TrainConfig, next_run
+from forgenb.train import Callback, CharRun, EarlyStopping, LossPlot, RunFolder, TrainConfig, distributed, next_run
+from forgenb.train.distributed import World
 
 __all__ = ["add_to"]
 
@@ -46,7 +48,8 @@ def add_to(commands: Commands) -> None:
         "train",
         help="train a character-level GPT",
         description="Train a character-level GPT on a text. A run is a folder with its choices, curve and "
-        "checkpoints; it can be interrupted at any moment and resumed with the same result.",
+        "checkpoints; it can be interrupted at any moment and resumed with the same result. Several processes train "
+        "together by mpiexec -n N forgenb train.",
     )
     defaults = TrainConfig()
     for name, (kind, shown, text) in OPTIONS.items():
@@ -57,6 +60,13 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
     parser.add_argument("--eager", action="store_true", help="run every step op by op instead of as one routine")
     parser.add_argument("--threads", type=int, metavar="N", help="of the CPU; results do not depend on it")
+    parser.add_argument(
+        "--streams",
+        type=int,
+        default=1,
+        metavar="N",
+        help="share every batch out over N streams, each on a core of its own; sums then round otherwise",
+    )
     parser.add_argument("--patience", type=int, metavar="N", help="stop after N evaluations without improvement")
     parser.add_argument("--plot", metavar="FILE", help="draw the losses into an svg, png or pdf file; needs matplotlib")
     parser.add_argument("--json", action="store_true", help="print one JSON object a step")
@@ -64,19 +74,36 @@ def add_to(commands: Commands) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Train until all steps are done or someone interrupts."""
+    """Train until all steps are done or someone interrupts; of several processes each has a share of every batch."""
+    if distributed.launched() == 1:
+        return _run(arguments, None)
+    world = distributed.world()
+    try:
+        return _run(arguments, world)
+    except BaseException as error:
+        return failed_together("train", error, world)
+
+
+def _run(arguments: Namespace, world: World | None) -> int:
     given = {name: value for name in OPTIONS if (value := getattr(arguments, name)) is not None}
-    callbacks = _callbacks(arguments)
+    first = world is None or world.first
+    if arguments.eager and (world is not None or arguments.streams > 1):
+        raise ArgumentError(
+            "--eager runs a step op by op in one piece: leave it out to share a batch out over streams or processes."
+        )
+    callbacks = _callbacks(arguments) if first else []
     if arguments.resume is not None:
-        _check_resume(arguments, given)
-        _use_threads(RunFolder.open(arguments.resume).config.backend, arguments.threads)
-        training = CharRun.resume(arguments.resume, given.get("steps"), callbacks)
+        if first:
+            _check_resume(arguments, given)
+        training = CharRun.resume(arguments.resume, given.get("steps"), callbacks, arguments.streams, world)
+        _use_threads(training.config.backend, arguments.threads, world)
     else:
         config = _config(given)
-        _use_threads(config.backend, arguments.threads)
-        training = CharRun.start(config, arguments.out or next_run(), callbacks)
-    training.eager = arguments.eager
+        _use_threads(config.backend, arguments.threads, world)
+        out = (arguments.out or next_run()) if first else ""
+        training = CharRun.start(config, out, callbacks, arguments.streams, world)
     try:
+        training.eager = arguments.eager
         return _train(training, arguments.json)
     finally:
         training.close()
@@ -117,8 +144,11 @@ def _check_resume(arguments: Namespace, given: dict) -> None:
         replace(config, steps=given["steps"])
 
 
-def _use_threads(backend: str, threads: int | None) -> None:
+def _use_threads(backend: str, threads: int | None, world: World | None) -> None:
+    """Of this process; those on one machine share its cores unless they are told otherwise."""
     target = get_backend(backend)
+    if threads is None and world is not None and hasattr(target, "threads"):
+        threads = max(1, target.threads // world.neighbours())
     if threads is None:
         return
     if not hasattr(target, "threads"):
@@ -142,6 +172,8 @@ def _train(training: CharRun, as_json: bool) -> int:
         for _ in training.steps():
             if stop.requested:
                 training.stop("someone interrupted it")
+    if training.folder is None:  # the first process tells
+        return 130 if stop.requested and training.step < training.total else 0
     stream = sys.stderr if as_json else sys.stdout
     early = training.step < training.total
     if early and stop.requested:

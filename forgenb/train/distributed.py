@@ -19,7 +19,7 @@ from forgenb.optim import Optimizer
 from forgenb.routine import Arena, Routine
 from forgenb.tensor import Tensor
 from forgenb.train.programs import to_routine
-from forgenb.train.share import Share, descent, shares
+from forgenb.train.share import PartialUpdate, descent, shares
 
 __all__ = ["DistributedStep", "World", "launched", "world"]
 
@@ -246,7 +246,7 @@ class DistributedStep:
         self.model, self.optimizer, self.clip_norm, self.world = model, optimizer, clip_norm, world
         self.samples, self.part = samples, shares(samples, world.size)[world.rank]
         self.bucket = bucket
-        self._made: dict[tuple, tuple[Share, Routine, Reduction, Routine, Any]] = {}
+        self._made: dict[tuple, tuple[PartialUpdate, Routine, Reduction, Routine, Any]] = {}
 
     def __call__(self, *arrays: np.ndarray) -> tuple[float, Any]:
         """One step; the arrays have a common first axis."""
@@ -265,8 +265,8 @@ class DistributedStep:
         update.run()
         return self.world.total(share.update.loss.item()), norm
 
-    def _record(self, arrays: Sequence[np.ndarray]) -> tuple[Share, Routine, Reduction, Routine, Any]:
-        share = Share(self.model, arrays, self.part.start, self.samples)
+    def _record(self, arrays: Sequence[np.ndarray]) -> tuple[PartialUpdate, Routine, Reduction, Routine, Any]:
+        share = PartialUpdate(self.model, arrays, self.part.start, self.samples)
         norm, program = descent(share.update, self.optimizer, self.clip_norm)
         reduction = Reduction(self.world, share.update.arenas, self.bucket)
         gradients = to_routine(share.update, pauses=reduction.pauses())

@@ -11,6 +11,7 @@ import numpy as np
 
 from forgenb.nn import Module
 from forgenb.tape import no_grad
+from forgenb.train.distributed import World
 
 __all__ = ["evaluate", "evaluating"]
 
@@ -32,7 +33,7 @@ def evaluating(model: Module | None) -> Iterator[None]:
             model.train()
 
 
-def evaluate(model: Any, inputs: np.ndarray, targets: np.ndarray) -> float:
+def evaluate(model: Any, inputs: np.ndarray, targets: np.ndarray, world: World | None = None) -> float:
     r"""Mean cross entropy in nats over all windows, with nothing recorded and dropout off.
 
     .. math:: \frac{1}{w t} \sum_{i, j} -\log p(\text{targets}_{ij} \mid \text{inputs}_{i, 0..j})
@@ -43,11 +44,14 @@ def evaluate(model: Any, inputs: np.ndarray, targets: np.ndarray) -> float:
         A module with ``loss(ids, targets)``, the mean over its batch.
     inputs, targets
         ``(w, t)`` int64, as `forgenb.data.windows` gives them.
+    world
+        Processes that each take some of the windows; all of them get the mean over all.
     """
     total = 0.0
+    rank, size = (0, 1) if world is None else (world.rank, world.size)
     with evaluating(model):
-        for start in range(0, len(inputs), WINDOWS):
+        for start in range(WINDOWS * rank, len(inputs), WINDOWS * size):
             part = slice(start, start + WINDOWS)
             count = len(inputs[part])
             total += count * model.loss(inputs[part], targets[part]).item()
-    return total / len(inputs)
+    return (total if world is None else world.total(total)) / len(inputs)

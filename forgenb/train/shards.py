@@ -13,7 +13,7 @@ from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.tensor import Tensor
 from forgenb.train.parallel import ParallelUpdate, parallel_update
-from forgenb.train.share import Share, descent, shares
+from forgenb.train.share import PartialUpdate, descent, shares
 
 __all__ = ["ShardedStep"]
 
@@ -46,7 +46,7 @@ class ShardedStep:
 
     def __init__(self, model: Module, optimizer: Optimizer, clip_norm: float | None, streams: Sequence[Stream]):
         self.model, self.optimizer, self.clip_norm, self.streams = model, optimizer, clip_norm, tuple(streams)
-        self._made: dict[tuple, tuple[list[Share], ParallelUpdate, Any]] = {}
+        self._made: dict[tuple, tuple[list[PartialUpdate], ParallelUpdate, Any]] = {}
 
     def __call__(self, *arrays: np.ndarray) -> tuple[Tensor, Tensor | float]:
         """One step on a batch of arrays with a common first axis."""
@@ -59,9 +59,9 @@ class ShardedStep:
         parts[0].lead()
         return update.loss, norm
 
-    def _record(self, arrays: Sequence[np.ndarray]) -> tuple[list[Share], ParallelUpdate, Any]:
+    def _record(self, arrays: Sequence[np.ndarray]) -> tuple[list[PartialUpdate], ParallelUpdate, Any]:
         samples = len(arrays[0])
         cut = shares(samples, len(self.streams))
-        parts = [Share(self.model, [a[where] for a in arrays], where.start, samples) for where in cut]
+        parts = [PartialUpdate(self.model, [a[where] for a in arrays], where.start, samples) for where in cut]
         norm, program = descent(parts[0].update, self.optimizer, self.clip_norm)
         return parts, parallel_update([part.update for part in parts], program, streams=self.streams), norm

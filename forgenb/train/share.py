@@ -17,7 +17,7 @@ from forgenb.routine import Program, recording
 from forgenb.tensor import Tensor, from_array
 from forgenb.train.programs import Update, grad_update
 
-__all__ = ["Share", "descent", "shares"]
+__all__ = ["PartialUpdate", "descent", "shares"]
 
 STATE = {"training", "dropout_seed", "_seed", "calls"}
 """Attributes that a module may change between two steps."""
@@ -40,7 +40,7 @@ def shares(samples: int, workers: int) -> list[slice]:
     return [slice(begin, end) for begin, end in itertools.pairwise(ends)]
 
 
-class Share:
+class PartialUpdate:
     """The gradient update of some samples of a batch, over a model that shares the parameters of another.
 
     Parameters

@@ -16,11 +16,13 @@ from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.train import checks
 from forgenb.train.callback import Callback
+from forgenb.train.distributed import World
 from forgenb.train.evaluate import evaluating
 from forgenb.train.files import StrPath
 from forgenb.train.folder import TrainingFolder
 from forgenb.train.prepare import Prepared
 from forgenb.train.report import DivergedError, StepReport
+from forgenb.train.together import agree_on_parameters, begin_together
 
 __all__ = ["Trainer"]
 
@@ -57,6 +59,9 @@ class Trainer:
         Called in this order; see `Callback`.
     folder : path or TrainingFolder, optional
         Where metrics and checkpoints are kept; without one nothing is written.
+    world : World, optional
+        The processes that train together, each with a trainer of its own whose step is a `DistributedStep`. All go on
+        from where the first one is, stop when one of them stops, and must have the same parameters.
 
     Attributes
     ----------
@@ -100,6 +105,7 @@ class Trainer:
         seed: int = 0,
         callbacks: Iterable[Callback] = (),
         folder: StrPath | TrainingFolder | None = None,
+        world: World | None = None,
     ):
         checks.callables(step=step, batches=batches, schedule=schedule, validate=validate)
         self.total = checks.whole("steps", steps)
@@ -117,9 +123,12 @@ class Trainer:
         self.stopped: str | None = None
         self._do, self._batches = step, batches
         self._kept = folder if folder is None or isinstance(folder, TrainingFolder) else TrainingFolder(folder)
+        self.world = world
         self._check_pairs(eval_every)
         if self._kept is not None:
             self._kept.begin(self)
+        if world is not None:
+            begin_together(world, self)
         self._saved = self.step
 
     def run(self) -> list[StepReport]:
@@ -142,7 +151,7 @@ class Trainer:
         with self._opened(), self._attended():
             ready = Prepared(self.model)
             before, began = self.seconds, time.perf_counter()
-            while self.step < self.total and self.stopped is None:
+            while self.step < self.total and not self._ended():
                 lr, loss, val_loss, speed = self._advance(ready)
                 self.seconds = before + time.perf_counter() - began
                 report = StepReport(self.step, loss, val_loss, lr, speed, self.seconds)
@@ -152,6 +161,12 @@ class Trainer:
                 yield report
             if self.stopped is not None and self._saved != self.step:
                 self.save()
+
+    def _ended(self) -> bool:
+        """Whether this trainer was stopped, or that of another process."""
+        if self.world is not None and self.world.any(self.stopped is not None) and self.stopped is None:
+            self.stopped = "another process stopped"
+        return self.stopped is not None
 
     def stop(self, reason: str) -> None:
         """End the training after the present step, whose state is saved; for callbacks, and between two steps."""
@@ -198,7 +213,8 @@ class Trainer:
             self.step += 1
             val_loss = self._validated() if self._due() else None
         targets = arrays[-1].size if arrays else 0
-        return lr, value, val_loss, targets / elapsed
+        every = targets if self.world is None else self.world.total(targets)
+        return lr, value, val_loss, every / elapsed
 
     def _rate(self) -> float | None:
         """The rate of the step that comes, which the optimiser gets."""
@@ -214,6 +230,8 @@ class Trainer:
     def _validated(self) -> float | None:
         if self.validate is None:
             return None
+        if self.world is not None:
+            agree_on_parameters(self.world, self.model)
         with evaluating(self.model):
             value = checks.number_of("what validate returns", self.validate())
         return self._finite("validation loss", value, self.step)

@@ -1,0 +1,56 @@
+"""What an error becomes on the outside: a paragraph on the standard error output, and an exit code.
+
+Imports errors and `common`; which errors there are is decided where they are raised.
+"""
+
+import os
+import sys
+import time
+import traceback
+
+from forgenb.cli.common import as_paragraph
+from forgenb.errors import ForgeError
+from forgenb.train.distributed import World
+
+__all__ = ["EXPECTED", "failed", "failed_together"]
+
+EXPECTED = (ForgeError, MemoryError, KeyboardInterrupt, OSError)
+"""Errors that a user may meet; others are faults of the program, and show where."""
+
+
+def failed(command: str, error: BaseException) -> int:
+    """Say what went wrong; returns the exit code. `error` is one of those that are expected."""
+    if isinstance(error, BrokenPipeError):
+        return _without_reader()
+    if isinstance(error, KeyboardInterrupt):
+        print(f"forgenb {command}: interrupted.", file=sys.stderr)
+        return 130
+    if isinstance(error, MemoryError):
+        print(f"forgenb {command}: not enough memory; choose smaller sizes.", file=sys.stderr)
+        return 2
+    print(as_paragraph(f"forgenb {command}: {error}"), file=sys.stderr)
+    return 1 if isinstance(error, ArithmeticError) else 2
+
+
+def failed_together(command: str, error: BaseException, world: World) -> int:
+    """`failed`, and the end of all processes: those without the error would wait for this one for ever.
+
+    Where all of them meet the same error, the first one says so.
+    """
+    if not world.first:
+        time.sleep(1)
+    if isinstance(error, EXPECTED):
+        code = failed(command, error)
+    else:
+        traceback.print_exception(error)
+        code = 1
+    sys.stderr.flush()
+    world.abort(code)
+    return code
+
+
+def _without_reader() -> int:
+    """Whoever read our output has gone: say no more, also when Python flushes at its end."""
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, sys.stdout.fileno())
+    return 141
