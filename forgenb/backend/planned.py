@@ -5,6 +5,8 @@ Imports `forgenb.errors` only; the recorder and the planner know more about it, 
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 from ..errors import MemoryModeError
@@ -22,6 +24,12 @@ INLINED = (
     "from the step or call retain() on it while recording"
 )
 NOT_RUN = "this tensor is stored by routine {name!r}, which has not run yet: run it first"
+
+
+def place_of_call(frames: int) -> str:
+    """File and line of a call, for messages; `frames` is how many functions lie between it and whoever asks."""
+    caller = sys._getframe(frames + 1)
+    return f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
 
 
 class PlannedMemory:

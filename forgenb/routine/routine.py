@@ -16,14 +16,16 @@ from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
 from .debug import DEBUG, Watch
 from .fuse import fused
-from .intents import check_outputs
+from .intents import check_outputs, retain_undecided
 from .link import link
 from .plan import Plan, arrange, place, unshared
 from .profile import Profile
 from .program import Program
 from .recorder import Recorder, refuse_nested
 from .segments import Pause, Segments, cuts
+from .roles import check_inputs, note_writer
 from .symbol import CELLS, Bindings, Symbol
+from .values import stored_values
 from .work import flop, moved
 
 
@@ -82,11 +84,14 @@ class Routine:
         self.bindings = Bindings(_declared(recorder, symbols, name), name)
         self._symbolic = len(self.bindings) > 0
         check_outputs(self._outputs, name)
+        check_inputs(recorder.statements, name)
         self._needs = _from_others(recorder, name)
         self.program = Program(recorder.statements, name, recorder)
         debug = DEBUG.get()
         if debug is not None:
             debug.dump(self, "recorded", str(self.program))
+            if debug.keep:
+                retain_undecided(recorder.statements, "fnb.debug(keep=True)")
         started = time.perf_counter()
         recorder.statements = fused(recorder.statements)
         self._unshared = unshared(recorder.statements)
@@ -103,6 +108,7 @@ class Routine:
         own = set(map(id, recorder.memories))
         written = {id(m): m for s in recorder.statements for m in s.writes if id(m) not in own}
         self._changes = list(written.values())
+        note_writer(self._changes, self)
         self._watch: Watch | None = None
         self._cells: Mapping[Symbol, int] | None = None
         if debug is not None:
@@ -311,6 +317,21 @@ class Routine:
         found = {"scratch": plan.scratch, "stored": plan.stored, "constant": constant, "outside": outside}
         eager = self._recorder.eager.peak + outside if self._recorder.eager.peak else None
         return {**found, "peak": sum(found.values()), "eager": eager, "unshared": self._unshared}
+
+    def values(self) -> dict[str, np.ndarray]:
+        """Copies of the values that it stores, as the last run left them, by the labels of ``print(routine)``.
+
+        Each has the shape in which a statement writes it: a sum along an axis, for one, keeps the axis. These are results, retained values and gradients; all of them where it was made inside
+        ``with fnb.debug(keep=True)`` or after `forgenb.train.retain_all`.
+
+        Raises
+        ------
+        MemoryModeError
+            If it has not run yet.
+        """
+        if not self.runs:
+            raise MemoryModeError(f"routine {self.name!r} has no values yet: run it first")
+        return stored_values(self.program, self._recorder.backend)
 
     def __reduce__(self):
         raise TypeError(
