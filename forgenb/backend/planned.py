@@ -102,6 +102,10 @@ class PlannedMemory:
             raise MemoryModeError(UNPLANNED)
         return self._address
 
+    def lend(self, owner: Any) -> None:
+        """Give the block a value to read before it is planned, in memory of its own; planning ends that."""
+        self._address, self.owner, self.reason = owner.address, owner, ""
+
     def place(self, address: int | None, owner: object, mode: str, reason: str) -> None:
         """Give the block its address; `owner` keeps the memory alive."""
         self._address, self.owner, self.mode, self.reason = address, owner, mode, reason

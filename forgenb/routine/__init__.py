@@ -12,7 +12,7 @@ from .program import Program
 from .recorder import outside_recording, recording, scope
 from .roles import INPUT, RESULT, give_role
 from .routine import Routine
-from .sequence import capture, joined, needed, recorder_of
+from .sequence import apart, capture, joined, needed, recorder_of
 from .symbol import Bindings, Symbol, symbol
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "Routine",
     "Symbol",
     "after_each_run",
+    "apart",
     "capture",
     "compile",
     "debug",

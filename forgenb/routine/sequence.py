@@ -13,6 +13,7 @@ from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
 from .program import Program
 from .recorder import Recorder, recording
+from .rematerialize import renamed
 
 
 class Capture:
@@ -109,6 +110,24 @@ def needed(recorder: Recorder, t: Tensor) -> Recorder:
         if id(memory) in wanted:
             part.constants.append((memory, array, sum(i < position for i in kept)))
     return part
+
+
+def apart(recorder: Recorder, t: Tensor) -> tuple[Recorder, PlannedMemory]:
+    """The part of a recording that computes `t`, writing memory of its own, and the memory that has `t` there.
+
+    A routine of it leaves the recording as it is, whatever other routines compute of it.
+    """
+    part = joined([needed(recorder, t)])
+    written = {id(m): m for s in part.statements for m in (*s.writes, t.memory) if isinstance(m, PlannedMemory)}
+    fresh = {key: PlannedMemory(memory.nbytes) for key, memory in written.items()}
+    part.constants = [(fresh.get(id(memory), memory), array, at) for memory, array, at in part.constants]
+    for key, memory in written.items():
+        if memory.mode == "constant":
+            fresh[key].place(memory.placed, memory.owner, "constant", "")
+    part.statements = [renamed(s, fresh) for s in part.statements]
+    part.memories = list(fresh.values())
+    fresh[id(t.memory)].keep = True
+    return part, fresh[id(t.memory)]
 
 
 def joined(recorders: Iterable[Recorder]) -> Recorder:
