@@ -321,7 +321,8 @@ class Routine:
     def values(self) -> dict[str, np.ndarray]:
         """Copies of the values that it stores, as the last run left them, by the labels of ``print(routine)``.
 
-        Each has the shape in which a statement writes it: a sum along an axis, for one, keeps the axis. These are results, retained values and gradients; all of them where it was made inside
+        Each has the shape in which a statement writes it: a sum along an axis, for one, keeps the axis. They are
+        results, retained values and gradients; all values where the routine was made inside
         ``with fnb.debug(keep=True)`` or after `forgenb.train.retain_all`.
 
         Raises

@@ -35,6 +35,15 @@ def test_dumps_go_into_the_folder(tmp_path):
     assert "def " in read["00_my_step.py"]
 
 
+def test_a_long_name_gives_a_file_that_can_be_written(tmp_path):
+    name = " then ".join(f"parameter_{n} sgd" for n in range(200))
+    with fnb.debug(folder=tmp_path):
+        fnb.compile(step, name)(X)
+    assert len(list(tmp_path.iterdir())) == 4
+    assert max(len(path.name) for path in tmp_path.iterdir()) < 110
+    assert name in (tmp_path / f"00_{name[:80].replace(' ', '_')}.planned.txt").read_text(encoding="utf-8")
+
+
 def test_what_held_before_holds_again():
     assert DEBUG.get() is None
     with fnb.debug(trace=True):

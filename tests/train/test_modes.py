@@ -60,7 +60,9 @@ def test_without_a_decision_it_is_not():
     with pytest.raises(MemoryModeError, match="retain"):
         y.numpy()
     for keep in KEEPING:
-        with pytest.raises(MemoryModeError, match=rf"retain\(\) at test_modes.py:\d+ \({keep.__name__}\) comes too late"):
+        with pytest.raises(
+            MemoryModeError, match=rf"retain\(\) at test_modes.py:\d+ \({keep.__name__}\) comes too late"
+        ):
             keep(y)
 
 
@@ -117,7 +119,9 @@ def test_an_input_is_no_result(keep):
         return train.set_on_host(x, from_device=False)
 
     for first, second in ((given, keep), (keep, given)):
-        with pytest.raises(MemoryModeError, match=r"at test_modes.py:\d+ conflicts with .* at test_modes.py:\d+: the one"):
+        with pytest.raises(
+            MemoryModeError, match=r"at test_modes.py:\d+ conflicts with .* at test_modes.py:\d+: the one"
+        ):
             decide(fnb.tensor(X), first, second)
 
 
@@ -127,7 +131,9 @@ def test_a_constant_can_be_read_and_no_routine_changes_it():
         loss = (constant * 2.0).sum()
     assert train.set_hosted(constant) is constant
     assert train.set_materialized(constant) is constant
-    with pytest.raises(MemoryModeError, match=r"set_on_host.. at test_modes.py:\d+: .* is a constant of a recorded step"):
+    with pytest.raises(
+        MemoryModeError, match=r"set_on_host.. at test_modes.py:\d+: .* is a constant of a recorded step"
+    ):
         train.set_on_host(constant)
     run(loss)
     np.testing.assert_array_equal(constant.numpy(), X)
@@ -166,14 +172,18 @@ def test_what_was_made_with_storage_has_it():
         constant = fnb.tensor(X)
     for t in (w, fnb.tensor(X), constant):
         assert train.set_hosted(train.set_materialized(t)) is t
-        with pytest.raises(MemoryModeError, match=r"set_virtual.. at test_modes.py:\d+: .* made with storage of its own"):
+        with pytest.raises(
+            MemoryModeError, match=r"set_virtual.. at test_modes.py:\d+: .* made with storage of its own"
+        ):
             train.set_virtual(t)
 
 
 def test_gradients_of_parameters_are_never_virtual():
     w, _, loss = trained()
     train.grad_update(loss)
-    with pytest.raises(MemoryModeError, match=r"inline.. at test_modes.py:\d+ \(set_virtual\) conflicts with retain.. at "):
+    with pytest.raises(
+        MemoryModeError, match=r"inline.. at test_modes.py:\d+ \(set_virtual\) conflicts with retain.. at "
+    ):
         train.set_virtual(w.grad)
 
 

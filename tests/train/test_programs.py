@@ -137,6 +137,34 @@ def test_not_differentiable():
         train.grad_update(y)
 
 
+def test_an_error_consumes_nothing():
+    """What failed can be put right: the capture and its graph are as they were."""
+    w, x, loss = captured()
+    with fnb.capture():
+        plain = x * 2.0
+    with pytest.raises(TapeError, match="is not differentiable"):
+        train.sequence([train.forward(plain), train.grad_update(plain)])
+    train.to_routine(train.forward(plain)).run()
+    assert plain.item() == 6.0
+    with pytest.raises(ArgumentError, match="is not a parameter"):
+        train.sequence([train.grad_update(loss), train.sgd_one(x, 0.1)])
+    routine = train.to_routine(train.sequence([train.grad_update(loss), train.sgd_one(w, 0.5)]))
+    routine.run()
+    assert w.item() == 2.0 - 0.5 * 12.0
+
+
+def test_other_results_of_a_capture_are_no_obstacle():
+    """One may be used and others left, in any order, and one value may lead to several."""
+    w = fnb.Parameter(fnb.tensor(2.0))
+    with fnb.capture():
+        shared = w * w
+        left, right, unused = shared * 3.0, shared + 1.0, ops.exp(shared)
+    both = train.to_routine(train.sequence([train.forward(right), train.grad_update(left)]))
+    both.run()
+    assert (right.item(), left.item(), w.grad.item()) == (5.0, 12.0, 12.0)
+    assert train.forward_once(unused).item() == pytest.approx(np.exp(4.0))
+
+
 def test_what_has_a_value_or_a_routine_is_refused():
     with pytest.raises(MemoryModeError, match="forward needs a tensor that is not computed yet"):
         train.forward(fnb.tensor(1.0))
