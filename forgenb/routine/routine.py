@@ -18,12 +18,13 @@ from .debug import DEBUG, Watch
 from .fuse import fused
 from .intents import check_outputs, retain_undecided
 from .link import link
+from .needs import declared, from_others
 from .plan import Plan, arrange, place, unshared
 from .profile import Profile
 from .program import Program
 from .recorder import Recorder, refuse_nested
-from .segments import Pause, Segments, cuts
 from .roles import check_inputs, note_writer
+from .segments import Pause, Segments, cuts
 from .symbol import CELLS, Bindings, Symbol
 from .values import stored_values
 from .work import flop, moved
@@ -81,11 +82,11 @@ class Routine:
         if recorder.backend is None:
             raise ArgumentError(f"routine {name!r} has no statements: the step computes nothing")
         recorder.finish()
-        self.bindings = Bindings(_declared(recorder, symbols, name), name)
+        self.bindings = Bindings(declared(recorder, symbols, name), name)
         self._symbolic = len(self.bindings) > 0
         check_outputs(self._outputs, name)
         check_inputs(recorder.statements, name)
-        self._needs = _from_others(recorder, name)
+        self._needs = from_others(recorder, name)
         self.program = Program(recorder.statements, name, recorder)
         debug = DEBUG.get()
         if debug is not None:
@@ -345,45 +346,6 @@ class Routine:
 
     def __repr__(self) -> str:
         return f"<Routine {self.name!r}: {len(self.program)} statements, {self.runs} runs>"
-
-
-def _declared(recorder: Recorder, symbols: Iterable[Symbol] | None, name: str) -> tuple[Symbol, ...]:
-    used = recorder.used_symbols()
-    if symbols is None:
-        return used
-    found = tuple(symbols)
-    missing = [s.name for s in used if not any(s is other for other in found)]
-    if missing:
-        raise ArgumentError(f"routine {name!r} uses the symbols {', '.join(missing)}: declare them in bindings")
-    return found
-
-
-def _from_others(recorder: Recorder, name: str) -> list[PlannedMemory]:
-    """Values that this routine reads before it writes them and that others produce."""
-    written: set[int] = set()
-    found: dict[int, PlannedMemory] = {}
-    for statement in recorder.statements:
-        for memory in statement.reads:
-            if not isinstance(memory, PlannedMemory) or id(memory) in written or memory.mode == "constant":
-                continue
-            if memory.nbytes == 0:  # no statement writes what holds nothing
-                continue
-            if memory.mode == "undecided":
-                raise MemoryModeError(
-                    f"routine {name!r}: statement {statement.name} reads a value that nothing has written. Make the "
-                    "routine that produces it first, or join the programs with fnb.train.sequence"
-                )
-            if memory.mode != "stored":
-                raise MemoryModeError(f"routine {name!r}: {statement.name} reads what is not kept: {memory.reason}")
-            found[id(memory)] = memory
-        for memory in statement.writes:
-            if isinstance(memory, PlannedMemory) and memory.mode != "undecided" and id(memory) not in found:
-                raise MemoryModeError(
-                    f"routine {name!r} would compute with {statement.name} what another routine computes already: join "
-                    "the programs with fnb.train.sequence before to_routine, or capture the step again"
-                )
-        written.update(map(id, statement.writes))
-    return list(found.values())
 
 
 def _load(target: Tensor, value: Tensor | np.ndarray) -> None:
