@@ -137,6 +137,16 @@ def test_not_differentiable():
         train.grad_update(y)
 
 
+def test_without_checks_the_loss_is_scratch():
+    w, _, loss = captured()
+    update = train.grad_update_nochecks(loss)
+    train.to_routine(update).run()
+    assert w.grad.item() == 12.0
+    assert update.params == (w,)
+    with pytest.raises(MemoryModeError, match="retain"):
+        loss.item()
+
+
 def test_an_error_consumes_nothing():
     """What failed can be put right: the capture and its graph are as they were."""
     w, x, loss = captured()
