@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -34,16 +35,16 @@ class Debug:
     finite: bool
     assembly: bool
     keep: bool
-    routines: list = field(default_factory=list)
+    routines: list[weakref.ref] = field(default_factory=list)
 
     def dump(self, routine, stage: str, text: str) -> None:
         """Write one stage of a routine that is being made into the folder, if there is one."""
         if self.folder is None:
             return
-        if not any(known is routine for known in self.routines):
-            self.routines.append(routine)
+        if not any(known() is routine for known in self.routines):
+            self.routines.append(weakref.ref(routine))
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", routine.name)[:80]
-        number = next(i for i, known in enumerate(self.routines) if known is routine)
+        number = next(i for i, known in enumerate(self.routines) if known() is routine)
         (self.folder / f"{number:02d}_{plain}.{SUFFIXES[stage]}").write_text(text + "\n", encoding="utf-8")
 
 

@@ -1,7 +1,7 @@
 """Roles of tensors from outside of routines: inputs that only the host writes, and values that are read as results.
 
 A value that a routine computes keeps the decisions about it in its own memory (`forgenb.backend.planned`). Imports
-statements and planned memory; a role changes no result, it only refuses what contradicts it.
+statements; a role changes no result, it only refuses what contradicts it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend.planned import PlannedMemory
 from ..errors import MemoryModeError
 from .statements import Launch, Product
 
@@ -19,7 +18,8 @@ __all__ = ["INPUT", "RESULT", "check_inputs", "give_role", "note_writer"]
 INPUT, RESULT = "an input that the host writes", "a value that is read after runs"
 
 _ROLES: weakref.WeakKeyDictionary[Any, tuple[str, str]] = weakref.WeakKeyDictionary()
-_WRITERS: weakref.WeakKeyDictionary[Any, weakref.ref] = weakref.WeakKeyDictionary()
+_WRITERS: weakref.WeakKeyDictionary[Any, frozenset[int]] = weakref.WeakKeyDictionary()
+"""Routine -> ids of the memories outside of it that it writes, and keeps alive."""
 
 
 def give_role(memory, role: str, where: str) -> None:
@@ -36,7 +36,8 @@ def give_role(memory, role: str, where: str) -> None:
             f"{where} conflicts with {decided}: the one makes this tensor {role}, the other {known}, so drop one of "
             "the two"
         )
-    writer = _WRITERS[memory]() if memory in _WRITERS else None
+    writers = (routine for reference in _WRITERS.keyrefs() if (routine := reference()) is not None)
+    writer = next((routine for routine in writers if id(memory) in _WRITERS[routine]), None)
     if role == INPUT and writer is not None:
         raise MemoryModeError(
             f"{where}: routine {writer.name!r} writes this tensor, and an input is written by the host alone: give "
@@ -53,17 +54,17 @@ def check_inputs(statements: Iterable[Launch | Product], name: str) -> None:
     MemoryModeError
         Naming the statement, and the call that made the tensor an input.
     """
+    known = (memory for reference in _ROLES.keyrefs() if (memory := reference()) is not None)
+    inputs = {id(memory): _ROLES[memory][1] for memory in known if _ROLES[memory][0] == INPUT}
     for statement in statements:
         for memory in statement.writes:
-            role, where = _ROLES.get(memory, ("", ""))
-            if role == INPUT and not isinstance(memory, PlannedMemory):
+            if id(memory) in inputs:
                 raise MemoryModeError(
-                    f"routine {name!r} would write with {statement.name} a tensor that {where} made {INPUT}: drop one "
-                    "of the two, or compute into another tensor"
+                    f"routine {name!r} would write with {statement.name} a tensor that {inputs[id(memory)]} made "
+                    f"{INPUT}: drop one of the two, or compute into another tensor"
                 )
 
 
 def note_writer(memories: Iterable, routine) -> None:
     """Remember what a routine writes outside of itself, as long as it lives."""
-    for memory in memories:
-        _WRITERS[memory] = weakref.ref(routine)
+    _WRITERS[routine] = frozenset(map(id, memories))

@@ -118,10 +118,13 @@ def apart(recorder: Recorder, t: Tensor) -> tuple[Recorder, PlannedMemory]:
     A routine of it leaves the recording as it is, whatever other routines compute of it.
     """
     part = joined([needed(recorder, t)])
-    written = {id(m): m for s in part.statements for m in (*s.writes, t.memory) if isinstance(m, PlannedMemory)}
-    fresh = {key: PlannedMemory(memory.nbytes) for key, memory in written.items()}
+    part.backend = part.backend or t.backend  # where nothing has elements there are no statements
+    empty = [m for s in part.statements for m in s.reads if m.nbytes == 0]
+    touched = [t.memory, *empty, *(m for s in part.statements for m in s.writes)]
+    own = {id(memory): memory for memory in touched if isinstance(memory, PlannedMemory)}
+    fresh = {key: PlannedMemory(memory.nbytes) for key, memory in own.items()}
     part.constants = [(fresh.get(id(memory), memory), array, at) for memory, array, at in part.constants]
-    for key, memory in written.items():
+    for key, memory in own.items():
         if memory.mode == "constant":
             fresh[key].place(memory.placed, memory.owner, "constant", "")
     part.statements = [renamed(s, fresh) for s in part.statements]

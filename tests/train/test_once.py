@@ -153,6 +153,27 @@ def blocks_of(backend, monkeypatch):
         gc.enable()
 
 
+def test_a_tensor_that_holds_nothing():
+    x = fnb.tensor(X[:0])
+    with fnb.capture():
+        y = ops.exp(x) * 2.0
+    assert train.forward_and_forget(y).shape == (0, 3)
+    assert train.forward_once(y).shape == (0, 3)
+    assert y.tolist() == []
+    with fnb.capture():
+        z = ops.exp(x).sum(axis=0) + 1.0
+    assert train.forward_once(z).tolist() == train.forward_and_forget(z).tolist() == [1, 1, 1]
+
+
+def test_dumps_keep_nothing_alive(tmp_path, monkeypatch):
+    _, x, _, loss = captured()
+    with blocks_of(x.backend, monkeypatch) as alive, fnb.debug(folder=tmp_path, trace=True, keep=True):
+        train.forward_and_forget(loss)
+        train.forward_and_forget(loss)
+        assert len(alive) == 0
+    assert len(list(tmp_path.glob("0[01]_tensor_fwd.*"))) == 8
+
+
 def test_forgetting_leaves_no_buffer(each_backend, monkeypatch):
     w, x, _, loss = captured()
     train.forward_and_forget(loss)
