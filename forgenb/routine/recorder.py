@@ -159,7 +159,8 @@ class Recorder:
 
     def guard(self, ids: Tensor, check: Callable[[], object], size: int) -> bool:
         """Check ids from outside again before each run that may find others; True where they cannot be read yet."""
-        if self.checked.get(id(ids.memory), size + 1) <= size:
+        maker = getattr(ids.memory, "origin", None) or self  # a sweep may be recorded apart from what it sweeps through
+        if maker.checked.get(id(ids.memory), size + 1) <= size:
             return True
         if isinstance(ids.memory, PlannedMemory):
             if ids.memory.mode != "constant":

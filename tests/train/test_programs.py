@@ -6,7 +6,7 @@ from support import moons
 
 import forgenb as fnb
 from forgenb import ops, train
-from forgenb.errors import ArgumentError, BackendError, MemoryModeError, TapeError
+from forgenb.errors import ArgumentError, BackendError, IndexRangeError, MemoryModeError, TapeError
 
 FIRST = [37.9813, 9.6839, 1.8736, 0.7336, 0.6647, 0.6498, 0.9360, 0.5021, 0.6486, 0.5630]
 SUMS = [65.2182, 10.0822, 6.7825, 3.0243]
@@ -145,6 +145,19 @@ def test_without_checks_the_loss_is_scratch():
     assert update.params == (w,)
     with pytest.raises(MemoryModeError, match="retain"):
         loss.item()
+
+
+def test_ids_that_forward_converts_and_checks_are_good_for_backward():
+    table = fnb.Parameter(fnb.tensor(np.arange(8.0, dtype="float32").reshape(4, 2)))
+    ids = fnb.tensor(np.array([3, 1, 3], "int32"))
+    with fnb.capture():
+        loss = (ops.embedding(ids, table) * 2.0).sum()
+    routine = train.to_routine(train.grad_update(loss))
+    routine.run()
+    np.testing.assert_array_equal(table.grad.numpy(), [[0, 0], [2, 2], [0, 0], [4, 4]])
+    ids[1] = 4
+    with pytest.raises(IndexRangeError, match="token id 4: it must be in 0 .. 3"):
+        routine.run()
 
 
 def test_an_error_consumes_nothing():
