@@ -44,8 +44,8 @@ ROWS = [
         "2", "half, single and double", "tensor dtypes.result_dtype",
         "test_dtypes.py::test_a_number_is_rounded_once_to_the_dtype_that_is_asked_for "
         "optim/test_scaling.py::test_training_in_half_precision_comes_near_to_single",
-        "NumPy's names serve, and processors have no arithmetic in half: float16 stores numbers, which are "
-        "computed in float32",
+        "NumPy's names serve, and few processors compute in half: float16 stores numbers, which are computed in "
+        "float32",
     ),
     Entry(
         "3", "the record of switches for inlining", "settings debug Tensor.inline Tensor.materialize",
