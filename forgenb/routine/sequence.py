@@ -12,7 +12,7 @@ from ..backend.planned import PlannedMemory
 from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
 from .program import Program
-from .recorder import Recorder, recording
+from .recorder import Recorder, recording, upload_constant
 from .rematerialize import renamed
 
 
@@ -123,10 +123,10 @@ def apart(recorder: Recorder, t: Tensor) -> tuple[Recorder, PlannedMemory]:
     touched = [t.memory, *empty, *(m for s in part.statements for m in s.writes)]
     own = {id(memory): memory for memory in touched if isinstance(memory, PlannedMemory)}
     fresh = {key: PlannedMemory(memory.nbytes) for key, memory in own.items()}
-    part.constants = [(fresh.get(id(memory), memory), array, at) for memory, array, at in part.constants]
-    for key, memory in own.items():
-        if memory.mode == "constant":
-            fresh[key].place(memory.placed, memory.owner, "constant", "")
+    for number, (memory, array, at) in enumerate(part.constants):
+        if id(memory) in fresh:
+            part.constants[number] = fresh[id(memory)], array, at
+            upload_constant(part.backend, fresh[id(memory)], array)
     part.statements = [renamed(s, fresh) for s in part.statements]
     part.memories = list(fresh.values())
     fresh[id(t.memory)].keep = True

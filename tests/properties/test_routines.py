@@ -34,11 +34,11 @@ def captured(graph):
 def test_one_pass_has_the_bits_of_eager_ops(graph):
     with fnb.use("python"):
         expected = eager(graph).values
-        leaves, values, _ = captured(graph)
-        outside = {id(leaf.memory) for leaf in leaves.values()}
+        _, values, _ = captured(graph)
         for number, value in values.items():
-            if id(value.memory) not in outside:
-                assert fnb.train.forward_and_forget(value).tobytes() == expected[number].tobytes()
+            known = getattr(value.memory, "mode", "constant") == "constant"  # a leaf, what an op makes of none, a view
+            found = value.numpy() if known else fnb.train.forward_and_forget(value)
+            assert found.tobytes() == expected[number].tobytes()
 
 
 @examples(25)
