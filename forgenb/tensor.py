@@ -7,14 +7,12 @@ same functions that ``fnb.ops`` offers; what NumPy, Python and notebooks ask of 
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import Any
 
 import numpy as np
 
 from .backend import seam
-from .backend.planned import PlannedMemory
+from .backend.planned import PlannedMemory, place_of_call
 from .errors import ArgumentError, DTypeError, MemoryModeError, TapeError
 from .layout import Layout, layout_of
 from .members import Members
@@ -153,8 +151,7 @@ class Tensor(Members):
 
     def _decide(self, kind: str) -> Tensor:
         if isinstance(self.memory, PlannedMemory):
-            caller = sys._getframe(2)
-            self.memory.decide(kind, f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}")
+            self.memory.decide(kind, place_of_call(2))
         return self
 
     @property

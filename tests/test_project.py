@@ -77,6 +77,20 @@ def test_every_raise_gives_one_argument():
     assert wrong == []
 
 
+def test_no_assert_does_anything():
+    """Python may leave assertions out (``-O``): they may look at types and sizes, and call nothing that acts."""
+    harmless = {"isinstance", "len", "all", "any", "set", "sorted"}
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in CODE
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert)
+        for inner in ast.walk(node.test)
+        if isinstance(inner, ast.NamedExpr) or (isinstance(inner, ast.Call) and ast.unparse(inner.func) not in harmless)
+    ]
+    assert wrong == []
+
+
 def without_type_checking(tree):
     """Every node but those under ``if TYPE_CHECKING:``, whose imports do not run."""
     for node in ast.iter_child_nodes(tree):

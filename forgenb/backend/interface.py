@@ -16,7 +16,7 @@ API = 1
 
 
 class Memory(Protocol):
-    """A block of device memory; it is given back when the object is collected."""
+    """A block of device memory; it is given back when the object is collected. It may be referred to weakly."""
 
     address: int
     nbytes: int

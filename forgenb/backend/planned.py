@@ -5,6 +5,8 @@ Imports `forgenb.errors` only; the recorder and the planner know more about it, 
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 from ..errors import MemoryModeError
@@ -24,20 +26,29 @@ INLINED = (
 NOT_RUN = "this tensor is stored by routine {name!r}, which has not run yet: run it first"
 
 
+def place_of_call(frames: int) -> str:
+    """File and line of a call, for messages; `frames` is how many functions lie between it and whoever asks."""
+    caller = sys._getframe(frames + 1)
+    return f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
+
+
 class PlannedMemory:
     """A block of `nbytes` bytes that a routine writes; it can be read once it is stored and has been written.
 
-    `origin` is the recorder that made it, until it is placed; `decisions` what the user asked for, and where.
+    `origin` is the recorder that made it, until it is placed; `decisions` what the user asked for, and where; `lent` a
+    block that has its value before it is planned.
     """
 
     __slots__ = (
-        "__weakref__", "_address", "decisions", "keep", "mode", "nbytes", "origin", "owner", "reason", "version",
+        "__weakref__", "_address", "decisions", "keep", "lent", "mode", "nbytes", "origin", "owner", "reason",
+        "version",
     )  # fmt: skip
 
     def __init__(self, nbytes: int):
         self.nbytes = nbytes
         self.version = 0
         self.owner: Any = None
+        self.lent: Any = None
         self.keep = False
         self.mode = "undecided"
         self.reason = UNPLANNED
@@ -79,13 +90,16 @@ class PlannedMemory:
         MemoryModeError
             If it has no value to read: while recording, or when it is scratch.
         """
+        if self.lent is not None:
+            return self.lent.address
         if self.reason or self._address is None:
             raise MemoryModeError(self.reason or UNPLANNED)
         return self._address
 
     def block(self) -> tuple[Any, int]:
         """The backend's own memory that it lies in, and its place there in bytes; raises like `address`."""
-        return self.owner, self.address - self.owner.address
+        owner = self.owner if self.lent is None else self.lent
+        return owner, self.address - owner.address
 
     @property
     def placed(self) -> int:
@@ -94,7 +108,15 @@ class PlannedMemory:
             raise MemoryModeError(UNPLANNED)
         return self._address
 
+    def lend(self, owner: Any) -> None:
+        """Give the block a value to read before it is planned, in memory of its own; planning ends that."""
+        self.lent, self.reason = owner, ""
+
+    def overwritten(self, recorder: object) -> None:
+        """Note that a step writes into this constant of its own: its value is then one that the step computes."""
+        self.mode, self.reason, self.origin = "undecided", UNPLANNED, recorder
+
     def place(self, address: int | None, owner: object, mode: str, reason: str) -> None:
         """Give the block its address; `owner` keeps the memory alive."""
         self._address, self.owner, self.mode, self.reason = address, owner, mode, reason
-        self.origin = None
+        self.origin = self.lent = None

@@ -152,11 +152,12 @@ def transfer(backend, memory, source, begin: int) -> None:
 
 def host_view(backend, memory, dtype: np.dtype, offset, shape: tuple, strides: tuple) -> np.ndarray:
     """The elements as a NumPy array, after everything launched has finished."""
+    recorder, asked = RECORDER.get(), memory
     if isinstance(memory, PlannedMemory):
         memory, begin = memory.block()
         offset += begin // dtype.itemsize
-    elif RECORDER.get() is not None:
-        RECORDER.get().refuse_read(memory)
+    if recorder is not None and getattr(asked, "mode", "") != "constant":
+        recorder.refuse_read(asked)
     if not isinstance(offset, (int, np.integer)):
         offset = offset.compute()  # of a view at a symbol: raises unless a routine runs
     synchronize(backend)

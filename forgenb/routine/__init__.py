@@ -6,14 +6,18 @@ Imports kernels, backends, tensors and ops; nothing of nn, optim or train may be
 from .arena import Arena, fills_its_memory
 from .compile import Compiled, compile
 from .debug import debug
+from .intents import retain_undecided
 from .late import Late, after_each_run, frozen, late, on_each_run, value_of
 from .program import Program
 from .recorder import outside_recording, recording, scope
+from .roles import INPUT, RESULT, give_role
 from .routine import Routine
-from .sequence import capture, joined, needed, recorder_of
+from .sequence import apart, capture, joined, needed, recorder_of
 from .symbol import Bindings, Symbol, symbol
 
 __all__ = [
+    "INPUT",
+    "RESULT",
     "Arena",
     "Bindings",
     "Compiled",
@@ -22,11 +26,13 @@ __all__ = [
     "Routine",
     "Symbol",
     "after_each_run",
+    "apart",
     "capture",
     "compile",
     "debug",
     "fills_its_memory",
     "frozen",
+    "give_role",
     "joined",
     "late",
     "needed",
@@ -34,6 +40,7 @@ __all__ = [
     "outside_recording",
     "recorder_of",
     "recording",
+    "retain_undecided",
     "scope",
     "symbol",
     "value_of",

@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import re
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, NotFiniteError
-from .late import value_of
 from .peaks import measure_peaks
 from .profile import Line, Profile
-from .statements import Launch, Place, Product
-from .work import flop, moved, operands
+from .statements import Launch, Product
+from .values import written
+from .work import flop, moved
 
 SUFFIXES = {"recorded": "recorded.txt", "planned": "planned.txt", "graph": "dot", "source": "py", "assembly": "asm"}
 
@@ -34,16 +34,17 @@ class Debug:
     trace: bool
     finite: bool
     assembly: bool
-    routines: list = field(default_factory=list)
+    keep: bool
+    routines: list[weakref.ref] = field(default_factory=list)
 
     def dump(self, routine, stage: str, text: str) -> None:
         """Write one stage of a routine that is being made into the folder, if there is one."""
         if self.folder is None:
             return
-        if not any(known is routine for known in self.routines):
-            self.routines.append(routine)
+        if not any(known() is routine for known in self.routines):
+            self.routines.append(weakref.ref(routine))
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "_", routine.name)[:80]
-        number = next(i for i, known in enumerate(self.routines) if known is routine)
+        number = next(i for i, known in enumerate(self.routines) if known() is routine)
         (self.folder / f"{number:02d}_{plain}.{SUFFIXES[stage]}").write_text(text + "\n", encoding="utf-8")
 
 
@@ -52,7 +53,11 @@ DEBUG: ContextVar[Debug | None] = ContextVar("forgenb_debug", default=None)
 
 @contextmanager
 def debug(
-    folder: str | Path | None = None, trace: bool = False, finite: bool = True, assembly: bool = False
+    folder: str | Path | None = None,
+    trace: bool = False,
+    finite: bool = True,
+    assembly: bool = False,
+    keep: bool = False,
 ) -> Iterator[None]:
     """Look into the routines that are made and run in a ``with`` block; what held before holds again after it.
 
@@ -70,6 +75,10 @@ def debug(
     assembly : bool
         Leave each routine's assembly (PTX for a GPU) in the folder, too; see `Routine.assembly`. It takes a
         compilation of each kernel.
+    keep : bool
+        Store every value of the routines that are made inside, whatever planning would have done with it, except where
+        ``inline()`` was asked for. After a run each tensor of the step can be read, and ``routine.values()`` has those
+        that nothing in the step has a name for. Results keep their bits.
 
     Raises
     ------
@@ -85,7 +94,7 @@ def debug(
         raise ArgumentError("fnb.debug(assembly=True) writes files: say where, with folder=...")
     if where is not None:
         where.mkdir(parents=True, exist_ok=True)
-    token = DEBUG.set(Debug(where, trace, finite, assembly))
+    token = DEBUG.set(Debug(where, trace, finite, assembly, keep))
     try:
         yield
     finally:
@@ -130,29 +139,3 @@ class Watch:
         ]
         real = next((s.real for s in self.statements if isinstance(s, Product)), "float32")
         return Profile(self.name, self.runs, lines, measure_peaks(self.backend, real), made)
-
-
-def written(statement: Launch | Product, backend) -> Iterator[np.ndarray]:
-    """What a statement has written, as arrays."""
-    if isinstance(statement, Product):
-        yield from _written_product(statement, backend)
-        return
-    for place, dtype, shape, strides in operands(statement, only_written=True):
-        yield _view(place, dtype, shape, strides, backend)
-
-
-def _written_product(statement: Product, backend) -> Iterator[np.ndarray]:
-    (m, n, _), (outer, inner) = statement.shape, statement.batch
-    (_, _, ldo), (*_, out_outer, out_inner) = statement.steps
-    dtype = np.dtype(statement.real)
-    yield _view(statement.places[2], dtype, (outer, inner, m, n), (out_outer, out_inner, ldo, 1), backend)
-
-
-def _view(place: Place, dtype: np.dtype, shape: tuple, strides: tuple, backend) -> np.ndarray:
-    memory: Any = place.memory
-    offset = value_of(place.offset)
-    if hasattr(memory, "placed"):
-        offset += memory.placed - memory.owner.address
-        memory = memory.owner
-    backend.synchronize()
-    return backend.view(memory, dtype, offset // dtype.itemsize, shape, strides)

@@ -1,6 +1,6 @@
-"""What a step returns is stored, whatever else was asked of it.
+"""What a step returns is stored, whatever else was asked of it; and so is everything, where somebody wants to look.
 
-Imports planned memory and tensors; other decisions are kept by `fuse` and `plan`.
+Imports planned memory, statements and tensors; other decisions are kept by `fuse` and `plan`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from ..backend.planned import PlannedMemory
 from ..errors import MemoryModeError
 from ..tensor import Tensor
+from .statements import Launch, Product
 
 
 def check_outputs(outputs: Iterable[Tensor], name: str) -> None:
@@ -29,3 +30,16 @@ def check_outputs(outputs: Iterable[Tensor], name: str) -> None:
                     "one of the two"
                 )
             output.memory.keep = True
+
+
+def retain_undecided(statements: Iterable[Launch | Product], where: str) -> None:
+    """Store every value that statements compute, except constants and what was to be inlined.
+
+    Raises
+    ------
+    MemoryModeError
+        If a routine that was made of them has not kept one.
+    """
+    for memory in {id(m): m for s in statements for m in s.writes}.values():
+        if isinstance(memory, PlannedMemory) and memory.mode != "constant" and "inline" not in memory.decisions:
+            memory.decide("retain", where)

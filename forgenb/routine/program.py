@@ -49,6 +49,14 @@ class Program:
             lines.append(f"  {position:4d}  {outs} = {statement.name}({ins})  {_shapes(statement)}")
         return "\n".join(lines)
 
+    def labels(self) -> dict[int, str]:
+        """How the printed program calls each block of memory, by its id."""
+        label = _Labels()
+        for statement in self.statements:
+            for memory in (*statement.writes, *statement.reads):
+                label(memory)
+        return label.names
+
     def graph(self) -> str:
         """The program as a directed graph in the DOT language, as text; no Graphviz is needed to make it.
 

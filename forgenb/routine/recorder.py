@@ -92,9 +92,7 @@ class Recorder:
 
     def constant(self, backend, memory: PlannedMemory, array: np.ndarray) -> None:
         """A host array that the step made: uploaded now, with memory of its own that stays."""
-        real = backend.allocate(memory.nbytes)
-        memory.place(real.address, real, "constant", "")
-        backend.upload(real, array)
+        upload_constant(backend, memory, array)
         self.constants.append((memory, np.array(array), len(self.statements)))
         self.eager.kept(memory)
 
@@ -154,12 +152,16 @@ class Recorder:
         self._append(Product(real, shape, flags, scales, places, steps, batch, shapes, scope, reads, (out.memory,)))
 
     def _append(self, statement: Launch | Product) -> None:
+        for memory in statement.writes:
+            if getattr(memory, "mode", "") == "constant" and any(own is memory for own, _, _ in self.constants):
+                memory.overwritten(self)
         self.statements.append(statement)
         self.eager.stated(statement)
 
     def guard(self, ids: Tensor, check: Callable[[], object], size: int) -> bool:
         """Check ids from outside again before each run that may find others; True where they cannot be read yet."""
-        if self.checked.get(id(ids.memory), size + 1) <= size:
+        maker = getattr(ids.memory, "origin", None) or self  # a sweep may be recorded apart from what it sweeps through
+        if maker.checked.get(id(ids.memory), size + 1) <= size:
             return True
         if isinstance(ids.memory, PlannedMemory):
             if ids.memory.mode != "constant":
@@ -211,6 +213,13 @@ class Recorder:
             raise BackendError(
                 f"a routine runs on one backend, and this step uses {self.backend.name!r} and {backend.name!r}"
             )
+
+
+def upload_constant(backend, memory: PlannedMemory, array: np.ndarray) -> None:
+    """Give a block a value that is known, in memory of its own."""
+    real = backend.allocate(memory.nbytes)
+    memory.place(real.address, real, "constant", "")
+    backend.upload(real, array)
 
 
 def _on_each_run(ids: Tensor, check: Callable[[], object], size: int) -> Callable[[], object]:

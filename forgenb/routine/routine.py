@@ -16,14 +16,17 @@ from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
 from .debug import DEBUG, Watch
 from .fuse import fused
-from .intents import check_outputs
+from .intents import check_outputs, retain_undecided
 from .link import link
+from .needs import declared, from_others
 from .plan import Plan, arrange, place, unshared
 from .profile import Profile
 from .program import Program
 from .recorder import Recorder, refuse_nested
+from .roles import check_inputs, note_writer
 from .segments import Pause, Segments, cuts
 from .symbol import CELLS, Bindings, Symbol
+from .values import stored_values
 from .work import flop, moved
 
 
@@ -79,14 +82,17 @@ class Routine:
         if recorder.backend is None:
             raise ArgumentError(f"routine {name!r} has no statements: the step computes nothing")
         recorder.finish()
-        self.bindings = Bindings(_declared(recorder, symbols, name), name)
+        self.bindings = Bindings(declared(recorder, symbols, name), name)
         self._symbolic = len(self.bindings) > 0
         check_outputs(self._outputs, name)
-        self._needs = _from_others(recorder, name)
+        check_inputs(recorder.statements, name)
+        self._needs = from_others(recorder, name)
         self.program = Program(recorder.statements, name, recorder)
         debug = DEBUG.get()
         if debug is not None:
             debug.dump(self, "recorded", str(self.program))
+            if debug.keep:
+                retain_undecided(recorder.statements, "fnb.debug(keep=True)")
         started = time.perf_counter()
         recorder.statements = fused(recorder.statements)
         self._unshared = unshared(recorder.statements)
@@ -103,6 +109,7 @@ class Routine:
         own = set(map(id, recorder.memories))
         written = {id(m): m for s in recorder.statements for m in s.writes if id(m) not in own}
         self._changes = list(written.values())
+        note_writer(self._changes, self)
         self._watch: Watch | None = None
         self._cells: Mapping[Symbol, int] | None = None
         if debug is not None:
@@ -312,6 +319,22 @@ class Routine:
         eager = self._recorder.eager.peak + outside if self._recorder.eager.peak else None
         return {**found, "peak": sum(found.values()), "eager": eager, "unshared": self._unshared}
 
+    def values(self) -> dict[str, np.ndarray]:
+        """Copies of the values that it stores, as the last run left them, by the labels of ``print(routine)``.
+
+        Each has the shape in which a statement writes it: a sum along an axis, for one, keeps the axis. They are
+        results, retained values and gradients; all values where the routine was made inside
+        ``with fnb.debug(keep=True)`` or after `forgenb.train.retain_all`.
+
+        Raises
+        ------
+        MemoryModeError
+            If it has not run yet.
+        """
+        if not self.runs:
+            raise MemoryModeError(f"routine {self.name!r} has no values yet: run it first")
+        return stored_values(self.program, self._recorder.backend)
+
     def __reduce__(self):
         raise TypeError(
             f"routine {self.name!r} cannot be copied or pickled: it holds the addresses of its tensors; compile its "
@@ -323,45 +346,6 @@ class Routine:
 
     def __repr__(self) -> str:
         return f"<Routine {self.name!r}: {len(self.program)} statements, {self.runs} runs>"
-
-
-def _declared(recorder: Recorder, symbols: Iterable[Symbol] | None, name: str) -> tuple[Symbol, ...]:
-    used = recorder.used_symbols()
-    if symbols is None:
-        return used
-    found = tuple(symbols)
-    missing = [s.name for s in used if not any(s is other for other in found)]
-    if missing:
-        raise ArgumentError(f"routine {name!r} uses the symbols {', '.join(missing)}: declare them in bindings")
-    return found
-
-
-def _from_others(recorder: Recorder, name: str) -> list[PlannedMemory]:
-    """Values that this routine reads before it writes them and that others produce."""
-    written: set[int] = set()
-    found: dict[int, PlannedMemory] = {}
-    for statement in recorder.statements:
-        for memory in statement.reads:
-            if not isinstance(memory, PlannedMemory) or id(memory) in written or memory.mode == "constant":
-                continue
-            if memory.nbytes == 0:  # no statement writes what holds nothing
-                continue
-            if memory.mode == "undecided":
-                raise MemoryModeError(
-                    f"routine {name!r}: statement {statement.name} reads a value that nothing has written. Make the "
-                    "routine that produces it first, or join the programs with fnb.train.sequence"
-                )
-            if memory.mode != "stored":
-                raise MemoryModeError(f"routine {name!r}: {statement.name} reads what is not kept: {memory.reason}")
-            found[id(memory)] = memory
-        for memory in statement.writes:
-            if isinstance(memory, PlannedMemory) and memory.mode != "undecided" and id(memory) not in found:
-                raise MemoryModeError(
-                    f"routine {name!r} would compute with {statement.name} what another routine computes already: join "
-                    "the programs with fnb.train.sequence before to_routine, or capture the step again"
-                )
-        written.update(map(id, statement.writes))
-    return list(found.values())
 
 
 def _load(target: Tensor, value: Tensor | np.ndarray) -> None:

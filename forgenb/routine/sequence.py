@@ -12,7 +12,8 @@ from ..backend.planned import PlannedMemory
 from ..errors import ArgumentError, MemoryModeError
 from ..tensor import Tensor
 from .program import Program
-from .recorder import Recorder, recording
+from .recorder import Recorder, recording, upload_constant
+from .rematerialize import renamed
 
 
 class Capture:
@@ -109,6 +110,27 @@ def needed(recorder: Recorder, t: Tensor) -> Recorder:
         if id(memory) in wanted:
             part.constants.append((memory, array, sum(i < position for i in kept)))
     return part
+
+
+def apart(recorder: Recorder, t: Tensor) -> tuple[Recorder, PlannedMemory]:
+    """The part of a recording that computes `t`, writing memory of its own, and the memory that has `t` there.
+
+    A routine of it leaves the recording as it is, whatever other routines compute of it.
+    """
+    part = joined([needed(recorder, t)])
+    part.backend = part.backend or t.backend  # where nothing has elements there are no statements
+    empty = [m for s in part.statements for m in s.reads if m.nbytes == 0]
+    touched = [t.memory, *empty, *(m for s in part.statements for m in s.writes)]
+    own = {id(memory): memory for memory in touched if isinstance(memory, PlannedMemory)}
+    fresh = {key: PlannedMemory(memory.nbytes) for key, memory in own.items()}
+    for number, (memory, array, at) in enumerate(part.constants):
+        if id(memory) in fresh:
+            part.constants[number] = fresh[id(memory)], array, at
+            upload_constant(part.backend, fresh[id(memory)], array)
+    part.statements = [renamed(s, fresh) for s in part.statements]
+    part.memories = list(fresh.values())
+    fresh[id(t.memory)].keep = True
+    return part, fresh[id(t.memory)]
 
 
 def joined(recorders: Iterable[Recorder]) -> Recorder:

@@ -20,6 +20,8 @@ from forgenb.train.folder import TrainingFolder
 from forgenb.train.loops import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
 from forgenb.train.loss_plot import LossPlot
 from forgenb.train.metrics import read_metrics
+from forgenb.train.modes import retain_all, set_hosted, set_materialized, set_on_host, set_virtual
+from forgenb.train.once import forward_and_forget, forward_once
 from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
 from forgenb.train.parameters import diff_or_error, is_param, parameters
 from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
@@ -57,6 +59,8 @@ __all__ = [
     "distributed",
     "evaluate",
     "forward",
+    "forward_and_forget",
+    "forward_once",
     "grad_update",
     "grad_update_nochecks",
     "is_param",
@@ -67,11 +71,16 @@ __all__ = [
     "parameters",
     "prepare",
     "read_metrics",
+    "retain_all",
     "round_robin",
     "round_robin_dry_run",
     "save_checkpoint",
     "sequence",
     "sequential_loop",
+    "set_hosted",
+    "set_materialized",
+    "set_on_host",
+    "set_virtual",
     "sgd_one",
     "sgd_update",
     "shares",

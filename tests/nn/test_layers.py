@@ -139,3 +139,15 @@ def test_values_are_drawn_in_float64_and_rounded():
     wide, narrow = (nn.Embedding(3, 2, seed=1, name="e", dtype=dtype) for dtype in ("float64", "float32"))
     np.testing.assert_array_equal(wide.weight.numpy().astype(np.float32), narrow.weight.numpy())
     assert narrow.weight.dtype.name == "float32"
+
+
+@pytest.mark.usefixtures("each_backend")
+def test_parameters_are_drawn_around_zero_and_are_not_correlated():
+    """Also those of one shape in one model, and of models of other seeds."""
+    config = fnb.models.GPTConfig(40, 16, 3, 2, 32)
+    drawn = [p for seed in (0, 1) for p in fnb.models.GPT(config, seed=seed).parameters() if p.ndim == 2]
+    rows = np.array([p.numpy().ravel()[:512] / p.numpy().std() for p in drawn])
+    assert len(rows) > 20
+    assert np.abs(rows.mean(1)).max() < 5 / 512**0.5
+    np.testing.assert_allclose(rows.std(1), 1, atol=0.2)
+    assert np.abs(np.corrcoef(rows) - np.eye(len(rows))).max() < 5 / 512**0.5

@@ -34,6 +34,18 @@ def test_values_are_cast(source, target):
     assert fnb.tensor(np.zeros(4, target)).assign_(fnb.tensor(value)).tolist() == want.tolist()
 
 
+def test_an_assignment_writes_the_value_and_not_the_gradient():
+    w = fnb.Parameter(fnb.tensor([1.0, 2.0]))
+    (w * w).sum().backward()
+    with fnb.no_grad():
+        w[1] = 5.0
+    assert w.tolist() == [1, 5]
+    assert w.grad.tolist() == [2, 4]
+    w.grad[0] = 7.0
+    assert w.grad.tolist() == [7, 4]
+    assert w.tolist() == [1, 5]
+
+
 def test_a_value_that_overlaps_its_target_is_copied_first():
     for key, value in (
         (slice(1, None), slice(None, -1)),

@@ -135,6 +135,29 @@ def test_overlapping_windows_add_up():
     assert y.grad.numpy()[0, 0].tolist() == [[0.25, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 0.25]]
 
 
+def test_two_maxima_of_one_row_each_have_the_windows_that_they_win():
+    """A published case that went wrong elsewhere: windows of two along 5 3 1 2 5."""
+    x = fnb.tensor([[[[5.0, 3.0, 1.0, 2.0, 5.0]]]], requires_grad=True)
+    out = ops.max_pool2d(x, (1, 2), 1)
+    assert out.numpy()[0, 0, 0].tolist() == [5, 3, 2, 5]
+    out.sum().backward()
+    assert x.grad.numpy()[0, 0, 0].tolist() == [1, 1, 0, 1, 1]
+
+
+@pytest.mark.parametrize(("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2), (3, 0, 1)])
+@pytest.mark.parametrize("length", [5, 6, 9])
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_a_convolution_over_one_axis_is_a_sum_over_taps(length, width, stride, padding, dilation):
+    x, w, b = draw(2, 3, length), draw(4, 3, width), draw(4)
+    padded = np.pad(x.numpy(), ((0, 0), (0, 0), (padding, padding)))
+    count = (padded.shape[-1] - dilation * (width - 1) - 1) // stride + 1
+    wanted = np.zeros((2, 4, count)) + b.numpy()[:, None]
+    for tap in range(width):
+        taken = padded[:, :, tap * dilation :][:, :, : (count - 1) * stride + 1 : stride]
+        wanted += np.einsum("oc,ncl->nol", w.numpy()[:, :, tap], taken)
+    np.testing.assert_allclose(ops.conv1d(x, w, b, stride, padding, dilation).numpy(), wanted, atol=1e-12)
+
+
 def test_an_average_counts_what_lies_outside_as_zero():
     out = ops.avg_pool2d(fnb.tensor(np.ones((1, 1, 2, 2))), 2, 1, 1)
     assert out.numpy()[0, 0].tolist() == [[0.25, 0.5, 0.25], [0.5, 1.0, 0.5], [0.25, 0.5, 0.25]]

@@ -1,5 +1,7 @@
 """Every optimiser against plain NumPy, and what a step may and may not touch."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -252,3 +254,31 @@ def test_names_come_from_pairs_parameters_or_positions():
 def test_impossible_settings_are_refused(make, message):
     with pytest.raises(ArgumentError, match=message):
         make(parameter(1.0))
+
+
+OTHERS = {
+    "lr": 0.2,
+    "momentum": 0.5,
+    "nesterov": True,
+    "betas": (0.5, 0.6),
+    "alpha": 0.5,
+    "eps": 0.1,
+    "weight_decay": 0.3,
+}
+KEYWORDS = [
+    (kind, name) for kind in (SGD, Adam, AdamW, RMSprop) for name in list(inspect.signature(kind).parameters)[1:]
+]
+
+
+@pytest.mark.parametrize(("kind", "keyword"), KEYWORDS, ids=lambda value: getattr(value, "__name__", value))
+def test_every_keyword_has_an_effect(kind, keyword):
+    found = []
+    for settings in ({}, {keyword: OTHERS[keyword]}):
+        p = parameter([1.0, -2.0])
+        base = {"lr": 0.1, **({"momentum": 0.9} if keyword == "nesterov" else {})}
+        optimizer = kind([p], **{**base, **settings})
+        for grad in (0.5, -0.25, 1.0):
+            with_grad(p, grad)
+            optimizer.step()
+        found.append(p.tolist())
+    assert found[0] != found[1]

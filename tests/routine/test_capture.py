@@ -135,6 +135,36 @@ def test_a_tensor_that_a_kernel_fills_is_not_read_before():
     assert fnb.compile(step)(np.ones(2, "float32")).tolist() == [4.0, 4.0]
 
 
+def test_a_constant_that_the_step_writes_into_is_a_value_that_it_computes():
+    x = fnb.tensor(np.arange(3, dtype="float32"))
+    with fnb.capture():
+        constant, y = fnb.tensor([1.0, 1.0, 1.0]), fnb.tensor([1.0, 1.0, 1.0])
+        assert y.tolist() == [1, 1, 1]
+        y[1:] = x[1:] * 2.0
+        with pytest.raises(MemoryModeError, match="while its step was being recorded"):
+            y.tolist()
+        z = y + constant
+    assert constant.tolist() == [1, 1, 1]
+    with pytest.raises(MemoryModeError, match="while its step was being recorded"):
+        y.tolist()
+    assert fnb.train.forward_once(y).tolist() == [1, 2, 4]
+    routine = fnb.train.to_routine(fnb.train.forward(y))
+    for factor in (1.0, 2.0):
+        x[...] = factor * np.arange(3)
+        routine.run()
+        assert y.tolist() == [1, 2 * factor, 4 * factor]
+    assert fnb.train.forward_and_forget(z).tolist() == [2, 5, 9]
+
+
+def test_ids_that_the_step_writes_cannot_be_checked():
+    table, chosen = fnb.tensor([[1.0], [2.0]]), fnb.tensor([1, 1])
+    with fnb.capture():
+        ids = fnb.tensor([0, 1])
+        ids[...] = chosen
+        with pytest.raises(MemoryModeError, match="ids that the recorded step computes itself cannot be checked"):
+            ops.embedding(ids, table)
+
+
 def test_a_routine_that_is_dropped_gives_its_memory_back_at_once():
     run = fnb.compile(lambda x: ops.exp(ops.softmax(x)).sum())
     run(np.ones((2, 3), "float32"))

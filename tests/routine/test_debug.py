@@ -1,5 +1,7 @@
 """fnb.debug: dumps, times and a stop at what is not finite; afterwards everything is as it was."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,15 @@ def test_dumps_go_into_the_folder(tmp_path):
     assert "def " in read["00_my_step.py"]
 
 
+def test_a_long_name_gives_a_file_that_can_be_written(tmp_path):
+    name = " then ".join(f"parameter_{n} sgd" for n in range(200))
+    with fnb.debug(folder=tmp_path):
+        fnb.compile(step, name)(X)
+    assert len(list(tmp_path.iterdir())) == 4
+    assert max(len(path.name) for path in tmp_path.iterdir()) < 110
+    assert name in (tmp_path / f"00_{name[:80].replace(' ', '_')}.planned.txt").read_text(encoding="utf-8")
+
+
 def test_what_held_before_holds_again():
     assert DEBUG.get() is None
     with fnb.debug(trace=True):
@@ -43,6 +54,54 @@ def test_what_held_before_holds_again():
     with pytest.raises(KeyError), fnb.debug():
         raise KeyError
     assert DEBUG.get() is None
+
+
+def test_all_switches_at_once_and_none_afterwards(tmp_path):
+    """Files, all values and times; a routine that is made after the block has nothing of it."""
+    settings = {"folder": tmp_path, "trace": True, "finite": True, "assembly": True, "keep": True}
+    assert settings.keys() == inspect.signature(fnb.debug).parameters.keys()
+    watched, plain = (fnb.compile(step, name) for name in ("watched", "plain"))
+    with fnb.debug(**settings):
+        watched(X)
+    plain(X)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"00_watched.{end}" for end in ("recorded.txt", "planned.txt", "dot", "py", "asm")}
+    assert watched.routine.memory()["scratch"] == 0 < plain.routine.memory()["scratch"]
+    assert len(watched.routine.values()) > len(plain.routine.values()) == 2
+    assert watched.routine._watch.runs == 1
+    assert plain.routine._watch is None
+    plain(X * 0.5)  # not finite
+
+
+EFFECTS = {
+    "folder": lambda run, path: any(path.iterdir()),
+    "trace": lambda run, path: run.routine._watch.runs == 1,
+    "finite": lambda run, path: _stops(run),
+    "assembly": lambda run, path: (path / "00_step.asm").exists(),
+    "keep": lambda run, path: run.routine.memory()["scratch"] == 0,
+}
+
+
+def _stops(run):
+    try:
+        run(X * 0.5)
+    except NotFiniteError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("switch", inspect.signature(fnb.debug).parameters)
+def test_every_switch_has_an_effect(switch, tmp_path):
+    for on in (True, False):
+        settings = {"finite": False, switch: on}
+        if switch in ("folder", "assembly"):
+            settings["folder"] = tmp_path if on or switch == "assembly" else None
+        for file in tmp_path.iterdir():
+            file.unlink()
+        with fnb.debug(**settings):
+            run = fnb.compile(step)
+            run(X)
+            assert EFFECTS[switch](run, tmp_path) is on
 
 
 def test_the_first_statement_that_is_not_finite_is_named():

@@ -136,3 +136,29 @@ def test_a_fused_kernel_has_few_operands():
 
     routine = check(step, *sources, statements=2)
     assert max(len(s.kernel.operands) for s in routine.program) <= 12
+
+
+W = np.linspace(-0.5, 0.5, 16, dtype="float32").reshape(4, 4)
+
+
+@pytest.mark.parametrize(
+    "block", [lambda x: ops.tanh(x @ W), lambda x: ops.softmax(x * 0.5), lambda x: ops.tanh(x * 0.5)]
+)
+def test_work_of_a_residual_stream_grows_in_a_line_with_its_depth(block):
+    """Each value of the stream has two readers; inlining it in both would compute it again and again."""
+
+    def work(depth):
+        def step(x):
+            for _ in range(depth):
+                x = x + block(x) * 0.1
+            return x.sum()
+
+        run = fnb.compile(step)
+        run(X)
+        return run.routine.work()
+
+    few, many, most = (work(depth) for depth in (6, 12, 24))
+    for kind in ("bytes", "flop"):
+        assert most[kind] - many[kind] <= 2 * (many[kind] - few[kind])
+        assert many[kind] <= 2 * few[kind]
+        assert most[kind] > many[kind] > few[kind]

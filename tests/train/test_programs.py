@@ -6,7 +6,7 @@ from support import moons
 
 import forgenb as fnb
 from forgenb import ops, train
-from forgenb.errors import ArgumentError, BackendError, MemoryModeError, TapeError
+from forgenb.errors import ArgumentError, BackendError, IndexRangeError, MemoryModeError, TapeError
 
 FIRST = [37.9813, 9.6839, 1.8736, 0.7336, 0.6647, 0.6498, 0.9360, 0.5021, 0.6486, 0.5630]
 SUMS = [65.2182, 10.0822, 6.7825, 3.0243]
@@ -135,6 +135,57 @@ def test_not_differentiable():
         y = ops.exp(fnb.tensor([1.0]))
     with pytest.raises(TapeError, match="grad_update: a tensor of shape.*is not differentiable"):
         train.grad_update(y)
+
+
+def test_without_checks_the_loss_is_scratch():
+    w, _, loss = captured()
+    update = train.grad_update_nochecks(loss)
+    train.to_routine(update).run()
+    assert w.grad.item() == 12.0
+    assert update.params == (w,)
+    with pytest.raises(MemoryModeError, match="retain"):
+        loss.item()
+
+
+def test_ids_that_forward_converts_and_checks_are_good_for_backward():
+    table = fnb.Parameter(fnb.tensor(np.arange(8.0, dtype="float32").reshape(4, 2)))
+    ids = fnb.tensor(np.array([3, 1, 3], "int32"))
+    with fnb.capture():
+        loss = (ops.embedding(ids, table) * 2.0).sum()
+    routine = train.to_routine(train.grad_update(loss))
+    routine.run()
+    np.testing.assert_array_equal(table.grad.numpy(), [[0, 0], [2, 2], [0, 0], [4, 4]])
+    ids[1] = 4
+    with pytest.raises(IndexRangeError, match="token id 4: it must be in 0 .. 3"):
+        routine.run()
+
+
+def test_an_error_consumes_nothing():
+    """What failed can be put right: the capture and its graph are as they were."""
+    w, x, loss = captured()
+    with fnb.capture():
+        plain = x * 2.0
+    with pytest.raises(TapeError, match="is not differentiable"):
+        train.sequence([train.forward(plain), train.grad_update(plain)])
+    train.to_routine(train.forward(plain)).run()
+    assert plain.item() == 6.0
+    with pytest.raises(ArgumentError, match="is not a parameter"):
+        train.sequence([train.grad_update(loss), train.sgd_one(x, 0.1)])
+    routine = train.to_routine(train.sequence([train.grad_update(loss), train.sgd_one(w, 0.5)]))
+    routine.run()
+    assert w.item() == 2.0 - 0.5 * 12.0
+
+
+def test_other_results_of_a_capture_are_no_obstacle():
+    """One may be used and others left, in any order, and one value may lead to several."""
+    w = fnb.Parameter(fnb.tensor(2.0))
+    with fnb.capture():
+        shared = w * w
+        left, right, unused = shared * 3.0, shared + 1.0, ops.exp(shared)
+    both = train.to_routine(train.sequence([train.forward(right), train.grad_update(left)]))
+    both.run()
+    assert (right.item(), left.item(), w.grad.item()) == (5.0, 12.0, 12.0)
+    assert train.forward_once(unused).item() == pytest.approx(np.exp(4.0))
 
 
 def test_what_has_a_value_or_a_routine_is_refused():
