@@ -28,10 +28,13 @@ from forgenb.train.report import DivergedError, StepReport
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
 from forgenb.train.shards import ShardedStep
 from forgenb.train.share import shares
+from forgenb.train.train_loop import train_loop
+from forgenb.train.train_result import BatchReport, EpochReport, TrainResult
 from forgenb.train.train_step import TrainStep
 from forgenb.train.trainer import Trainer
 
 __all__ = [
+    "BatchReport",
     "BestCheckpoint",
     "Callback",
     "CharRun",
@@ -39,6 +42,7 @@ __all__ = [
     "Corpus",
     "DivergedError",
     "EarlyStopping",
+    "EpochReport",
     "JsonLines",
     "LossPlot",
     "ParallelUpdate",
@@ -47,6 +51,7 @@ __all__ = [
     "ShardedStep",
     "StepReport",
     "TrainConfig",
+    "TrainResult",
     "TrainStep",
     "Trainer",
     "TrainingFolder",
@@ -77,5 +82,6 @@ __all__ = [
     "shares",
     "suggest_streams",
     "to_routine",
+    "train_loop",
     "tree_schedule",
 ]
