@@ -16,8 +16,8 @@ from forgenb.optim.groups import checked
 from forgenb.routine import Late, Symbol, capture, symbol, value_of
 from forgenb.tensor import Tensor
 from forgenb.train.descent import sgd_update
+from forgenb.train.minibatches import Minibatches
 from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
-from forgenb.train.programs import Update, grad_update
 from forgenb.train.rate import Rate
 from forgenb.train.train_result import BatchReport, EpochReport, TrainResult, in_mode
 
@@ -54,8 +54,8 @@ def train_loop(
     ----------
     model : callable
         Of a tensor, ``(m, ...)``: a module, which is in training mode meanwhile, or a function over parameters. One
-        that changes values of its own in training, as batch normalisation does, gets one stream. Masks of dropout
-        are others for another number of streams.
+        that changes values of its own in training, as batch normalisation does, gets one stream. Masks of `Dropout`
+        in a module are those of the whole batch; in a function that calls one they depend on the number of streams.
     loss_fn : callable
         ``loss_fn(prediction, expectation)``: a tensor of losses of the samples, or the sum of them; not their mean.
     inputs, outputs : array_like
@@ -119,15 +119,16 @@ def train_loop(
             x, y = (_whole_batches(t, batch_size, workers, drop_last) for t in (x, y))
             batches = len(x) // batch_size
             batch, step = symbol("batch_n", batches), symbol("step_n")
-            updates: list[Update] = []
-            stack.callback(_forget_gradients, updates)
-            _capture(updates, model, loss_fn, x, y, batch_size, workers, batch)
+            shared = Minibatches(model, loss_fn, x, y, batch_size, batch)
+            stack.callback(shared.forget_gradients)
+            shared.capture(workers)
             rate = _Rate(lr_schedule or _falling(init_lr, epochs * batches), batch, step)
-            descent = sgd_update(updates[0], rate.taken, momentum, weight_decay)
-            update = parallel_update(updates, descent, (batch, step), list(streams)[: len(updates)], merge)
-            used = meter.now + update.memory()
-        losses, sums, rates = map(np.array, _run(update, rate, epochs, batches, on_batch, on_epoch))
-    return TrainResult(model, x, y, losses, sums, rates, used)
+            taken = list(streams)[: len(shared.updates)]
+            descent = sgd_update(shared.updates[0], rate.taken, momentum, weight_decay)
+            update = parallel_update(shared.updates, descent, (batch, step), taken, merge)
+            memory = meter.now + update.memory()
+        losses, sums, rates = map(np.array, _run(shared, update, rate, epochs, batches, on_batch, on_epoch))
+    return TrainResult(model, x, y, losses, sums, rates, memory)
 
 
 def _ignore(report: object) -> None:
@@ -182,38 +183,6 @@ def _whole_batches(t: Tensor, batch_size: int, workers: int, drop_last: bool) ->
     return t[: len(t) - rest] if rest else t
 
 
-def _capture(
-    updates: list[Update],
-    model: Callable,
-    loss_fn: Callable,
-    x: Tensor,
-    y: Tensor,
-    size: int,
-    workers: int,
-    batch: Symbol,
-) -> None:
-    """Fill `updates`: one a worker; a single one where the step changes what all workers would share."""
-    parts = [t.reshape(-1, workers, size // workers, *t.shape[1:]) for t in (x, y)]
-    for worker in range(workers):
-        with capture():
-            mine, expected = (part[batch][worker] for part in parts)
-            losses = loss_fn(model(mine), expected)
-            if not isinstance(losses, Tensor):
-                raise ArgumentError(f"loss_fn must return a tensor of losses, and gave {type(losses).__name__}")
-            loss = losses.sum() / size
-            loss.name = "loss"
-        updates.append(grad_update(loss))
-        if workers > 1 and updates[0].changes():
-            updates.clear()
-            _capture(updates, model, loss_fn, x, y, size, 1, batch)
-            return
-
-
-def _forget_gradients(updates: Sequence[Update]) -> None:
-    for p in updates[0].params if updates else ():
-        p.grad = None
-
-
 def _falling(init_lr: float | None, steps: int) -> Callable[[Late, Symbol], Rate]:
     """The schedule from twice the rate down to it."""
     if init_lr is None:
@@ -251,6 +220,7 @@ class _Rate:
 
 
 def _run(
+    shared: Minibatches,
     update: ParallelUpdate,
     rate: _Rate,
     epochs: int,
@@ -262,12 +232,10 @@ def _run(
     losses: list[float] = []
     sums: list[float] = []
     rates: list[float] = []
-    nothing_new = [()] * len(update.routines)
     for epoch in range(epochs):
         sums.append(0.0)
         for batch in range(batches):
-            update.step(nothing_new, {"batch_n": batch, "step_n": len(losses)})
-            losses.append(update.loss.item())
+            losses.append(shared.step(update, {"batch_n": batch, "step_n": len(losses)}))
             sums[-1] += losses[-1]
             on_batch(BatchReport(batch, len(losses), rate.used(), losses[-1], sums[-1]))
         rates.append(rate.used())
