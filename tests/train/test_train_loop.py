@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 from support import moons
+from support.slope import Line, X, Y, run
 
 import forgenb as fnb
 from forgenb import nn, ops, train
 from forgenb.backend import Stream, get_backend
-from forgenb.errors import ArgumentError, BackendError, ShapeError, TapeError
+from forgenb.errors import ArgumentError, BackendError, TapeError
 
 loop_module = importlib.import_module("forgenb.train.train_loop")
 
@@ -100,31 +101,6 @@ def test_merging_from_copies_has_the_same_bits_and_takes_more_memory():
     results = [moons_run(reseeded(), 3, epochs=1, merge=merge) for merge in ("stream", "copy")]
     np.testing.assert_array_equal(results[0][0].batch_losses, results[1][0].batch_losses)
     assert results[0][0].used_memory < results[1][0].used_memory
-
-
-class Line(nn.Module):
-    """A slope that can be worked out by hand; predictions in training are other ones, so that the mode shows."""
-
-    def __init__(self, start=0.5, dtype="float64"):
-        self.slope = fnb.Parameter(fnb.tensor(np.array(start, dtype), name="slope"))
-        self.inner = nn.Dropout(0.5)
-
-    def forward(self, x):
-        return self.slope * x + (1.0 if self.training else 0.0)
-
-
-def product(prediction, wanted):
-    """A loss whose gradient by the slope is known without the slope."""
-    return prediction * wanted
-
-
-X, Y = np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4)
-"""In batches of 2 the slope has the gradients 1.5 and 3.5 by `product`; losses are 1 more than these by the slope."""
-
-
-def run(model=None, loss_fn=product, inputs=X, outputs=Y, **how):
-    settings = {"epochs": 1, "batch_size": 2, "init_lr": 0.5, "max_streams": 1} | how
-    return train.train_loop(model or Line(), loss_fn, inputs, outputs, **settings)
 
 
 def test_reports_say_what_was_used():
@@ -310,80 +286,6 @@ def test_an_error_of_a_callback_leaves_whole_batches_closed_streams_and_the_mode
             stream.submit(int)
     with pytest.raises(ZeroDivisionError):
         run(model, per_epoch_callback=lambda report: 1 // 0)
-
-
-def test_modes_are_those_of_training_in_the_run_of_inference_in_predict_and_then_as_before():
-    model = Line()
-    model.inner.eval()
-    seen = []
-    result = run(model, per_batch_callback=lambda report: seen.append((model.training, model.inner.training)))
-    assert seen == [(True, True)] * 2
-    assert (model.training, model.inner.training) == (True, False)
-    assert result.predict([2.0]).item() == 2 * model.slope.item()
-    assert (model.training, model.inner.training) == (True, False)
-    with pytest.raises(AttributeError):
-        train.TrainResult(Crash(), *[result.inputs] * 2, *[result.batch_losses] * 3, 0).predict([1.0])
-
-
-class Crash(nn.Module):
-    def forward(self, x):
-        return x.no_such_method()
-
-
-def test_predict_takes_any_number_of_rows():
-    layer = nn.Linear(3, 2)
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(8, 3)).astype("float32"), np.zeros((8, 2), "float32")
-    result = run(layer, lambda p, y: (p - y) ** 2, x, y, batch_size=4, init_lr=0.01)
-    weight, bias = layer.weight.numpy(), layer.bias.numpy()
-    for rows in (0, 1, 5, 100):
-        given = rng.normal(size=(rows, 3))
-        found = result.predict(given)
-        assert (found.shape, found.dtype, found.requires_grad) == ((rows, 2), np.float32, False)
-        np.testing.assert_allclose(found.numpy(), given @ weight + bias, rtol=1e-4, atol=1e-5)
-    assert result.predict([[1, 2, 3]]).shape == (1, 2)
-    for wrong in ([1.0, 2.0, 3.0], [[1.0, 2.0]], 1.0):
-        with pytest.raises(ShapeError, match=r"rows of shape \(3,\), any number of them"):
-            result.predict(wrong)
-
-
-def test_predict_of_ids_keeps_whole_numbers():
-    table = nn.Embedding(5, 2)
-    ids = np.array([0, 1, 2, 3])
-    result = run(table, lambda p, y: (p - y) ** 2, ids, np.zeros((4, 2), "float32"))
-    np.testing.assert_array_equal(result.predict([4, 0]).numpy(), table.weight.numpy()[[4, 0]])
-
-
-def test_a_model_that_changes_values_of_its_own_gets_one_stream(made):
-    """Running statistics are those of whole batches, however many streams there are."""
-    x = np.random.default_rng(1).normal(size=(12, 3)).astype("float32")
-    results = []
-    for most in (1, 3):
-        layer = nn.BatchNorm(3)
-        result = run(layer, lambda p, y: (p - y) ** 2, x, x, batch_size=6, max_streams=most)
-        results.append((result.batch_losses, layer.running_mean.numpy().copy()))
-    for found, wanted in zip(*results, strict=True):
-        np.testing.assert_array_equal(found, wanted)
-    assert results[0][1].any()
-
-
-def test_masks_of_dropout_are_those_of_the_whole_batch():
-    x = np.random.default_rng(1).normal(size=(12, 3))
-    results = []
-    for workers in (1, 2, 3):
-        linear, drop = nn.Linear(3, 8, dtype="float64"), nn.Dropout(0.5, site=1)
-        drop.seed = 5
-        with fnb.no_grad():
-            linear.weight[...] = np.arange(24.0).reshape(3, 8) / 24
-        model = nn.Sequential(linear, drop)
-        streams = [Stream() for _ in range(workers)]
-        result = run(
-            model, lambda p, y: (p - 1.0) ** 2, x, x, epochs=3, batch_size=6, max_streams=None, streams=streams
-        )
-        results.append(result.batch_losses)
-        assert drop.calls == 6
-        [stream.close() for stream in streams]
-    np.testing.assert_allclose(results[1:], results[:1] * 2, rtol=1e-12)
 
 
 def test_used_memory_counts_what_the_run_made():
