@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numba.cuda.core.compiler_lock import global_compiler_lock
 
 from forgenb.kernel import cache as store
 
@@ -54,7 +55,8 @@ def program(plan: Plan, cc: tuple[int, int]) -> Program:
     key = store.digest(versions(), plan.text, plan.slots, cc, repr(ptx.OPTIONS), {k: names[k] for k in sorted(names)})
     folder = os.path.join(store.cache_folder(), f"{name}-{key}")
     kept = _kept(folder)
-    code, binary, resources = kept or _made(plan, names, cc, name, folder)
+    with global_compiler_lock:
+        code, binary, resources = kept or _kept(folder) or _made(plan, names, cc, name, folder)
     seconds = time.perf_counter() - started
     return Program(plan.name, key, plan.text, seconds, kept is not None, code, binary, resources)
 

@@ -1,7 +1,8 @@
-"""The machine with a GPU: NVIDIA's driver through ctypes, one context, one stream, memory from a pool.
+"""The machine with a GPU: NVIDIA's driver through ctypes, one context, memory from a pool.
 
-Everything is queued on one stream, so copies, launches and reuse of memory happen in the order of the calls. A launch
-hands the argument block to the driver as it is and copies nothing to the device beforehand.
+Everything is queued on one stream, so copies, launches and reuse of memory happen in the order of the calls; but what
+a thread does inside `Gpu.on_stream` is queued on a stream of its own. A launch hands the argument block to the driver
+as it is and copies nothing to the device beforehand.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import ctypes
 import os
 import struct
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +22,7 @@ from forgenb.errors import BackendError
 from .choice import compute_capability, driver_library
 from .pool import Memory, Pool
 from .program import Plan
+from .streams import NON_BLOCKING, Event, Side
 
 BUFFER_POINTER, BUFFER_SIZE, END = 1, 2, 0
 """CU_LAUNCH_PARAM_BUFFER_POINTER, _SIZE, _END: how a launch is given its parameters as one block."""
@@ -46,11 +50,12 @@ class Gpu:
     """The first GPU that the driver shows (CUDA_VISIBLE_DEVICES chooses)."""
 
     tile = 16
+    streams = 2
 
     def __init__(self, library=None):
         self._library = library if library is not None else driver_library()
-        self._context, self._stream = ctypes.c_void_p(), ctypes.c_void_p()
-        self._threads, self._forked = threading.local(), False
+        self._context, self._main = ctypes.c_void_p(), ctypes.c_void_p()
+        self._threads, self._forked = _Thread(), False
         device = ctypes.c_int(0)
         self._call("cuInit", 0)
         self._call("cuDeviceGet", ctypes.byref(device), 0)
@@ -60,8 +65,8 @@ class Gpu:
         self.grid = 32 * max(count.value, 1)
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self._enter()
-        self._call("cuStreamCreate", ctypes.byref(self._stream), 1)
-        self.pool = Pool(self._take, self._give, self._fill)
+        self._call("cuStreamCreate", ctypes.byref(self._main), NON_BLOCKING)
+        self.pool = Pool(self._take, self._give, self._fill, self._wait_for_all)
         os.register_at_fork(after_in_child=self._refuse)
 
     # memory
@@ -90,14 +95,14 @@ class Gpu:
 
     def release_cached(self) -> None:
         """Give unused blocks back to the driver."""
-        self.synchronize()
+        self._enter()
         self.pool.release()
 
     def _take(self, nbytes: int) -> int:
         address = ctypes.c_uint64(0)
         code = self._library.cuMemAlloc_v2(ctypes.byref(address), _size(nbytes))
         if code == OUT_OF_MEMORY:
-            self.release_cached()
+            self.pool.release()
             code = self._library.cuMemAlloc_v2(ctypes.byref(address), _size(nbytes))
         self._check("cuMemAlloc_v2", code, f" of {nbytes} bytes")
         return address.value
@@ -107,6 +112,43 @@ class Gpu:
 
     def _fill(self, address: int, nbytes: int) -> None:
         self._call("cuMemsetD8Async", _u64(address), ctypes.c_ubyte(255), _size(nbytes), self._stream)
+
+    # streams
+
+    @property
+    def _stream(self) -> ctypes.c_void_p:
+        """Where this thread queues its work."""
+        return self._threads.here or self._main
+
+    @contextmanager
+    def on_stream(self) -> Iterator[None]:
+        """Queue this thread's work on a stream of its own, which begins after all that the main stream has.
+
+        When it ends, that work has finished, and all threads see its results; an error of a launch comes out here. The
+        stream is made when a thread needs it first and goes with the thread. What is freed inside is held back until
+        the end (`Pool`).
+        """
+        self._enter()
+        mine = self._threads
+        if mine.here is not None:
+            yield
+            return
+        if mine.side is None:
+            mine.side = Side(self._library, self._call)
+        task = self.pool.begin()
+        try:
+            mine.side.follow(self._main, self._call)
+            mine.here = mine.side.stream
+            try:
+                yield
+            finally:
+                mine.here = None
+                self._call("cuStreamSynchronize", mine.side.stream)
+        finally:
+            self.pool.end(task)
+
+    def _wait_for_all(self) -> None:
+        self._call("cuCtxSynchronize")
 
     # programs
 
@@ -143,7 +185,7 @@ class Gpu:
         self._call("cuLaunchKernel", program.function, *map(ctypes.c_uint, grid), self._stream, None, extra)
 
     def synchronize(self) -> None:
-        """Wait until everything queued has finished; an error of an earlier launch comes out here."""
+        """Wait until all that this thread's stream has is finished; an error of an earlier launch comes out here."""
         self._enter()
         self._call("cuStreamSynchronize", self._stream)
 
@@ -173,7 +215,7 @@ class Gpu:
                 "CUDA does not work in a forked child: start processes with multiprocessing's 'spawn' method, or "
                 "choose the backend in the child only"
             )
-        if getattr(self._threads, "entered", None) is not self._context:
+        if self._threads.entered is not self._context:
             self._call("cuCtxSetCurrent", self._context)
             self._threads.entered = self._context
 
@@ -191,24 +233,12 @@ class Gpu:
             raise BackendError(f"the CUDA driver's {name}{detail} failed with {known} ({code})")
 
 
-class Event:
-    """A moment in the stream: when everything queued before it has finished."""
+class _Thread(threading.local):
+    """What each thread has: the context that it entered, its own stream, and that stream's handle while it is used."""
 
-    def __init__(self, gpu: Gpu):
-        self._gpu, self._handle = gpu, ctypes.c_void_p()
-        gpu._call("cuEventCreate", ctypes.byref(self._handle), 0)
-        gpu._call("cuEventRecord", self._handle, gpu._stream)
-
-    def since(self, earlier: Event) -> float:
-        """Seconds from an earlier event to this one; waits for this one."""
-        milliseconds = ctypes.c_float(0)
-        self._gpu._call("cuEventSynchronize", self._handle)
-        self._gpu._call("cuEventElapsedTime", ctypes.byref(milliseconds), earlier._handle, self._handle)
-        return milliseconds.value / 1000
-
-    def __del__(self):
-        if self._handle:
-            self._gpu._library.cuEventDestroy_v2(self._handle)
+    entered: ctypes.c_void_p | None = None
+    side: Side | None = None
+    here: ctypes.c_void_p | None = None
 
 
 def _u64(value: int) -> ctypes.c_uint64:

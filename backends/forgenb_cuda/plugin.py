@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import struct
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -30,7 +31,7 @@ class Launcher:
         ndim = struct.unpack_from("=q", block, 8 * len(self.kernel.scalars))[0] if self.kernel.form == "map" else 0
         found = self.programs.get(ndim)
         if found is None:
-            found = self.programs[ndim] = self.machine.build(self.plan(ndim))
+            found = self.programs.setdefault(ndim, self.machine.build(self.plan(ndim)))
         return found
 
     def plan(self, ndim: int) -> Plan:
@@ -106,10 +107,18 @@ class CudaBackend:
         if not tiles:
             return
         if real not in self._products:
-            self._products[real] = self.machine.build(gemm_plan(real, tile))
+            self._products.setdefault(real, self.machine.build(gemm_plan(real, tile)))
         leading, strides = steps
         block = GEMM_BLOCK.pack(m, n, k, *places, *scales, *leading, *flags, inner, *strides)
         self.machine.run(self._products[real], min(tiles, 1 << 20), (tile * tile, 1), tiles, block)
+
+    def suggested_streams(self) -> int:
+        """Two on a GPU, so that it computes while Python prepares; one where nothing runs side by side."""
+        return getattr(self.machine, "streams", 1)
+
+    def on_stream(self) -> AbstractContextManager[None]:
+        """See `Gpu.on_stream`; the machines without a GPU have no streams, and do nothing here."""
+        return getattr(self.machine, "on_stream", nullcontext)()
 
     def synchronize(self) -> None:
         self.machine.synchronize()

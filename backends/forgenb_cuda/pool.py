@@ -1,4 +1,4 @@
-"""Device memory in size classes: a freed block is handed out again, in the order of the one stream.
+"""Device memory in size classes: a freed block is handed out again, when nothing that is queued still uses it.
 
 A block that is handed out holds anything; whoever asks writes all of it. With `Poison` on, blocks come filled with NaN,
 so that a kernel which reads before anyone wrote shows.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 
 from forgenb.backend.sizes import size_class
@@ -22,18 +23,46 @@ class Poison:
 
 
 class Pool:
-    """Free blocks by size.
+    """Free blocks by size, for one main stream and tasks on others.
 
     Parameters
     ----------
-    take, give, fill : callable
-        ``take(nbytes) -> address`` and ``give(address)`` of the driver, and ``fill(address, nbytes)`` with NaN.
+    take, give, fill, wait : callable
+        ``take(nbytes) -> address`` and ``give(address)`` of the driver, ``fill(address, nbytes)`` with NaN, and
+        ``wait()`` until all that is queued on any stream has finished.
+
+    Notes
+    -----
+    Work on a block may still be queued when it is freed: on the main stream, and on that of any task that runs. So what
+    is freed while tasks run is held back until each of them has ended, which is after its stream has finished.
+    Whatever is free then has work on the main stream only, queued before it was freed. The main stream itself comes
+    after that. So does every task that may get the block, since it began after the block was freed (others have ended),
+    and a task begins by waiting for all that the main stream had. No task gets back what it frees itself.
     """
 
-    def __init__(self, take: Callable, give: Callable, fill: Callable):
-        self._take, self._give, self.fill = take, give, fill
+    def __init__(self, take: Callable, give: Callable, fill: Callable, wait: Callable):
+        self._take, self._give, self.fill, self._wait = take, give, fill, wait
         self._free: dict[int, list[int]] = {}
+        self._held: deque[tuple[int, int, int]] = deque()
+        self._running: set[int] = set()
+        self._begun = 0
         self._lock = threading.RLock()
+
+    def begin(self) -> int:
+        """A task begins, and has not waited for the main stream yet; returns its number."""
+        with self._lock:
+            self._begun += 1
+            self._running.add(self._begun)
+            return self._begun
+
+    def end(self, task: int) -> None:
+        """A task has ended: nothing is queued on its stream any more."""
+        with self._lock:
+            self._running.discard(task)
+            oldest = min(self._running, default=self._begun + 1)
+            while self._held and self._held[0][0] < oldest:
+                _, size, address = self._held.popleft()
+                self._free.setdefault(size, []).append(address)
 
     def get(self, size: int) -> int:
         """The address of a block of `size` bytes."""
@@ -45,22 +74,29 @@ class Pool:
         return address
 
     def put(self, size: int, address: int) -> None:
-        """Take a block back; work that is queued on it still runs before whatever uses it next."""
+        """Take a block back."""
         with self._lock:
-            self._free.setdefault(size, []).append(address)
+            if self._running:
+                self._held.append((self._begun, size, address))
+            else:
+                self._free.setdefault(size, []).append(address)
 
     def cached_bytes(self) -> int:
-        """Bytes of the free blocks."""
+        """Bytes that nobody uses."""
         with self._lock:
-            return sum(size * len(blocks) for size, blocks in self._free.items())
+            free = sum(size * len(blocks) for size, blocks in self._free.items())
+            return free + sum(size for _, size, _ in self._held)
 
     def release(self) -> None:
-        """Give the free blocks back to the driver."""
+        """Wait for all that is queued, and give the blocks that were unused before to the driver."""
         with self._lock:
-            for blocks in self._free.values():
-                for address in blocks:
-                    self._give(address)
+            unused = [address for blocks in self._free.values() for address in blocks]
+            unused += [address for _, _, address in self._held]
             self._free.clear()
+            self._held.clear()
+        self._wait()
+        for address in unused:
+            self._give(address)
 
 
 class Memory:

@@ -1,12 +1,13 @@
 """The machine without a GPU: memory with addresses of its own, and the words of launchers as plain Python.
 
-Addresses are numbers that mean nothing to the host, with gaps between blocks, so that core code which followed one
-would fault, and a kernel that leaves its block raises. Fresh memory is filled with NaN.
+Addresses are numbers that mean nothing to the host, so that core code which followed one would fault. Each block has a
+stretch of them for itself, so threads need no lock to make or find one, and a kernel that leaves its block raises.
+Fresh memory is filled with NaN.
 """
 
 from __future__ import annotations
 
-import bisect
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +18,8 @@ from forgenb.kernel.primitives import Primitive
 
 from .races import Watch, watched
 
-BASE, GAP = 0x7E00_0000_0000, 4096
+BASE, STRETCH = 0x7E00_0000_0000, 1 << 32
+"""The address of the first block, and from one to the next: more than a simulated block has."""
 
 
 class Memory:
@@ -36,26 +38,22 @@ class Table:
     """The blocks of the simulated device, by address."""
 
     def __init__(self):
-        self._starts: list[int] = []
+        self._numbers = itertools.count()
         self._buffers: dict[int, np.ndarray] = {}
-        self._next = BASE
 
     def allocate(self, nbytes: int) -> Memory:
         """A new block at addresses that were never used before."""
-        address = self._next
-        self._next += -(-(nbytes + GAP) // GAP) * GAP
-        self._starts.append(address)
-        self._buffers[address] = np.full(nbytes, 255, np.uint8)
-        return Memory(self, address, nbytes)
+        number = next(self._numbers)
+        self._buffers[number] = np.full(nbytes, 255, np.uint8)
+        return Memory(self, BASE + number * STRETCH, nbytes)
 
     def free(self, address: int) -> None:
         """Forget a block; addresses are not used again."""
-        if self._buffers.pop(address, None) is not None:
-            self._starts.pop(bisect.bisect_left(self._starts, address))
+        self._buffers.pop((address - BASE) // STRETCH, None)
 
     def bytes_used(self) -> int:
         """Bytes of the blocks that are alive."""
-        return sum(buffer.size for buffer in self._buffers.values())
+        return sum(buffer.size for buffer in list(self._buffers.values()))
 
     def bytes_at(self, address: int, nbytes: int) -> np.ndarray:
         """`nbytes` bytes from `address` on, which must lie in one block.
@@ -65,12 +63,11 @@ class Table:
         BackendError
             If they do not.
         """
-        found = bisect.bisect_right(self._starts, address) - 1
-        start = self._starts[found] if found >= 0 else 0
-        offset = address - start
-        if found < 0 or offset + nbytes > self._buffers[start].size:
+        number, offset = divmod(address - BASE, STRETCH)
+        buffer = self._buffers.get(number)
+        if buffer is None or offset + nbytes > buffer.size:
             raise BackendError(f"a kernel reached {nbytes} bytes at {address:#x}, which is outside every live block")
-        return self._buffers[start][offset : offset + nbytes]
+        return buffer[offset : offset + nbytes]
 
     def array(self, address: int, shape: tuple, dtype: np.dtype) -> np.ndarray:
         """The row-major array at an address."""

@@ -2,20 +2,23 @@
 
 Addresses are made up: they only name a place in a block. An array is cut out of its block with a check of
 both ends, so that a wrong offset, stride or length is an error here and not a silent read of something
-else. Between blocks lies a gap that belongs to none, and a new block holds NaN until it is written.
+else. Each block has a stretch of addresses of its own, so threads need no lock to make or find one, and what it
+does not fill belongs to none. A new block holds NaN until it is written.
 
-Imports NumPy only; kernels are not known here.
+Imports NumPy and the errors; kernels are not known here.
 """
 
 from __future__ import annotations
 
-import bisect
+import itertools
 import weakref
 
 import numpy as np
 
-ALIGN = 64
-START = 1 << 20
+from forgenb.errors import BackendError
+
+STRETCH = 1 << 32
+"""Addresses from one block to the next."""
 UNWRITTEN = 255
 """Every byte of a new block: as a float it is NaN, as an int -1."""
 
@@ -34,25 +37,33 @@ class Memory:
 
 
 class Space:
-    """All blocks that are alive, in order of address."""
+    """All blocks that are alive, by number; numbers grow and are never used twice."""
 
     def __init__(self):
-        self._next = START
-        self._addresses: list[int] = []
+        self._numbers = itertools.count(1)
         self._blocks: dict[int, weakref.ref[Memory]] = {}
 
     def allocate(self, nbytes: int) -> Memory:
-        """A new block; addresses grow and are never used twice."""
-        memory = Memory(self, self._next, nbytes)
-        self._addresses.append(self._next)
-        self._blocks[self._next] = weakref.ref(memory)
-        self._next += -(-(nbytes + 1) // ALIGN) * ALIGN
+        """A new block.
+
+        Raises
+        ------
+        BackendError
+            If it does not fit into a stretch.
+        """
+        if nbytes >= STRETCH:
+            raise BackendError(
+                f"the python backend has blocks of less than {STRETCH} bytes, and was asked for one of {nbytes}: "
+                "interpreted, they would take hours, so use another backend"
+            )
+        number = next(self._numbers)
+        memory = Memory(self, number * STRETCH, nbytes)
+        self._blocks[number] = weakref.ref(memory)
         return memory
 
     def forget(self, address: int) -> None:
         """Drop a block that nobody holds any more."""
-        if self._blocks.pop(address, None) is not None:
-            del self._addresses[bisect.bisect_left(self._addresses, address)]
+        self._blocks.pop(address // STRETCH, None)
 
     def array(self, address: int, dtype: np.dtype, shape: tuple, strides: tuple) -> np.ndarray:
         """The elements at `address`, a view of its block; strides count elements.
@@ -64,8 +75,8 @@ class Space:
         """
         if 0 in shape:
             return np.empty(shape, dtype)  # an empty operand may have no block at all
-        place = bisect.bisect_right(self._addresses, address) - 1
-        memory = self._blocks[self._addresses[place]]() if place >= 0 else None
+        found = self._blocks.get(address // STRETCH)
+        memory = found() if found is not None else None
         if memory is None:
             raise IndexError(f"address {address:#x} is in no block of the python backend's memory")
         return cut(memory, address - memory.address, dtype, shape, strides)

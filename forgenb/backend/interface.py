@@ -26,6 +26,9 @@ class Memory(Protocol):
 class Backend(Protocol):
     """One target: memory, compiled kernels and their launches, and matrix products.
 
+    One may say how many streams suit it (``suggested_streams()``), and what a task of a stream runs in: ``on_stream()``
+    gives a context manager (`forgenb.backend.Stream`).
+
     One of a GPU may have ``dlpack_device``, DLPack's kind and number of the device, and ``wait(stream)``: then tensors
     have a ``__cuda_array_interface__`` (`forgenb.interop.cuda`).
     """

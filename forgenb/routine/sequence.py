@@ -14,6 +14,7 @@ from ..tensor import Tensor
 from .program import Program
 from .recorder import Recorder, recording, upload_constant
 from .rematerialize import renamed
+from .statements import Launch, Product
 
 
 class Capture:
@@ -91,17 +92,28 @@ def recorder_of(t: Tensor, wanted: str) -> Recorder:
 
 
 def needed(recorder: Recorder, t: Tensor) -> Recorder:
-    """The part of a recording that computes `t`, with the counters that advance for a statement of that part."""
+    """The part of a recording that computes `t`, with the counters that advance for a statement of that part.
+
+    What changes values from outside by nothing but values of that part belongs to it, such as the running statistics
+    of a batch.
+    """
+    statements = recorder.statements
     wanted = {id(t.memory)}
+    made: set[int] = set()
     kept = []
-    for position in reversed(range(len(recorder.statements))):
-        statement = recorder.statements[position]
+    for position in reversed(range(len(statements))):
+        statement = statements[position]
         if any(id(memory) in wanted for memory in statement.writes):
             kept.append(position)
             wanted.update(id(memory) for memory in statement.reads)
-    kept.reverse()
+            made.update(id(memory) for memory in statement.writes)
+    for position in set(range(len(statements))).difference(kept):
+        if _follows(statements[position], made):
+            kept.append(position)
+            wanted.update(id(memory) for memory in statements[position].reads)
+    kept.sort()
     part = Recorder()
-    part.statements = [recorder.statements[i] for i in kept]
+    part.statements = [statements[i] for i in kept]
     part.backend, part.inputs, part.frozen = recorder.backend, recorder.inputs, list(recorder.frozen)
     part.memories, part.guards, part.symbols = recorder.memories, list(recorder.guards), dict(recorder.symbols)
     place = {old: new for new, old in enumerate(kept)}
@@ -131,6 +143,13 @@ def apart(recorder: Recorder, t: Tensor) -> tuple[Recorder, PlannedMemory]:
     part.memories = list(fresh.values())
     fresh[id(t.memory)].keep = True
     return part, fresh[id(t.memory)]
+
+
+def _follows(statement: Launch | Product, made: set[int]) -> bool:
+    """Whether a statement changes a value from outside by values that are `made`, and by no others of the recording."""
+    computed = [m for m in statement.reads if isinstance(m, PlannedMemory) and m.mode != "constant"]
+    outside = any(not isinstance(memory, PlannedMemory) for memory in statement.writes)
+    return outside and bool(computed) and all(id(memory) in made for memory in computed)
 
 
 def joined(recorders: Iterable[Recorder]) -> Recorder:

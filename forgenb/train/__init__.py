@@ -30,10 +30,13 @@ from forgenb.train.report import DivergedError, StepReport
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
 from forgenb.train.shards import ShardedStep
 from forgenb.train.share import shares
+from forgenb.train.train_loop import train_loop
+from forgenb.train.train_result import BatchReport, EpochReport, TrainResult
 from forgenb.train.train_step import TrainStep
 from forgenb.train.trainer import Trainer
 
 __all__ = [
+    "BatchReport",
     "BestCheckpoint",
     "Callback",
     "CharRun",
@@ -41,6 +44,7 @@ __all__ = [
     "Corpus",
     "DivergedError",
     "EarlyStopping",
+    "EpochReport",
     "JsonLines",
     "LossPlot",
     "ParallelUpdate",
@@ -49,6 +53,7 @@ __all__ = [
     "ShardedStep",
     "StepReport",
     "TrainConfig",
+    "TrainResult",
     "TrainStep",
     "Trainer",
     "TrainingFolder",
@@ -86,5 +91,6 @@ __all__ = [
     "shares",
     "suggest_streams",
     "to_routine",
+    "train_loop",
     "tree_schedule",
 ]

@@ -119,6 +119,11 @@ class ParallelUpdate:
                 self._submit(number, tuple(new), dict(indices))
             self._sync(len(values))
 
+    def memory(self) -> int:
+        """Bytes that its routines own: scratch, what they store, and constants."""
+        routines = (*self.routines, *self._merges.values(), self._descent)
+        return sum(r.memory()[kind] or 0 for r in routines for kind in ("scratch", "stored", "constant"))
+
     @contextmanager
     def _settled(self) -> Iterator[None]:
         """Whatever happens inside, no task of it is left behind."""
@@ -225,6 +230,11 @@ def _check(updates: Sequence[Update], merge: str) -> None:
     if merge not in MERGES:
         raise ArgumentError(f"parallel_update got merge={merge!r}: it is one of {', '.join(MERGES)}")
     first = updates[0]
+    if len(updates) > 1 and any(update.changes() for update in updates):
+        raise ArgumentError(
+            f"parallel_update got {len(updates)} updates that change values from outside, such as running statistics, "
+            "which several workers would do at once: give one update, or capture them in eval mode"
+        )
     for number, other in enumerate(updates[1:], 1):
         same = len(first.params) == len(other.params) and all(p is q for p, q in zip(first.params, other.params))
         if not same:

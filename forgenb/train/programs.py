@@ -49,6 +49,10 @@ class Update(Program):
         self.loss, self.params, self.grads = loss, tuple(params), tuple(grads)
         self.arenas: tuple[Arena, ...] = tuple(program.recorder.arenas) if program.recorder is not None else ()
 
+    def changes(self) -> bool:
+        """Whether a run changes values from outside, as batch normalisation does its running statistics."""
+        return any(not isinstance(memory, PlannedMemory) for s in self.statements for memory in s.writes)
+
 
 def forward(t: Tensor) -> Program:
     """The program that computes `t`, which was captured; `t` can be read after each run.

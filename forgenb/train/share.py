@@ -3,7 +3,6 @@
 Imports programs, modules and optimisers; who the workers are (streams, processes) is not known here.
 """
 
-import copy
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -11,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from forgenb.errors import ArgumentError
-from forgenb.nn import Dropout, Module
+from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.routine import Program, recording
 from forgenb.tensor import Tensor, from_array
 from forgenb.train.programs import Update, grad_update
+from forgenb.train.twin import Twin
 
 __all__ = ["PartialUpdate", "descent", "shares"]
-
-STATE = {"training", "dropout_seed", "_seed", "calls"}
-"""Attributes that a module may change between two steps."""
 
 
 def shares(samples: int, workers: int) -> list[slice]:
@@ -59,43 +56,22 @@ class PartialUpdate:
 
     def __init__(self, model: Any, arrays: Sequence[np.ndarray], first: int, samples: int):
         _refuse_buffers(model)
-        self._twin = _twin(model)
-        self._pairs = list(zip(model.modules(), self._twin.modules(), strict=True))
-        self._first = first
+        self._twin = Twin(model, first)
         self.inputs = [from_array(a, model.parameters()[0].backend) for a in arrays]
-        self._follow()
         with recording() as recorder:
             recorder.inputs = self.inputs
-            loss = self._twin.loss(*self.inputs) * (len(arrays[0]) / samples)
+            loss = self._twin.model.loss(*self.inputs) * (len(arrays[0]) / samples)
         loss.name = "loss"
         self.update: Update = grad_update(loss)
 
-    def _follow(self) -> None:
-        """Take over the mode and the state of dropout that the model has now."""
-        for whole, mine in self._pairs:
-            for name in STATE & vars(whole).keys():
-                setattr(mine, name, getattr(whole, name))
-            if isinstance(whole, Dropout):
-                mine.first = whole.first + self._first
-            elif hasattr(whole, "dropout_first"):
-                mine.dropout_first = whole.dropout_first + self._first
-
     def values(self, arrays: Iterable[np.ndarray]) -> list[tuple[Tensor, np.ndarray]]:
         """The inputs with new values, for a run that begins now."""
-        self._follow()
+        self._twin.follow()
         return list(zip(self.inputs, arrays, strict=True))
 
     def lead(self) -> None:
         """After a run, tell the model how many masks have been drawn."""
-        for whole, mine in self._pairs:
-            if isinstance(whole, Dropout):
-                whole.calls = mine.calls
-
-
-def _twin(model: Module) -> Any:
-    """A copy of a model that has the parameters of the original, and all else for itself."""
-    shared = {id(p): p for p in model.parameters()}
-    return copy.deepcopy(model, shared)
+        self._twin.lead()
 
 
 def _refuse_buffers(model: Module) -> None:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 
 import numpy as np
@@ -118,3 +119,26 @@ def test_a_forked_child_has_a_thread_of_its_own(two):
     child.start()
     assert queue.get(timeout=20) == child.pid
     child.join()
+
+
+@pytest.fixture
+def hurried():
+    """Threads that take turns after a microsecond."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_streams_make_and_drop_tensors_at_once(each_backend, hurried):
+    def work(number):
+        for _ in range(20):
+            t = fnb.tensor(np.full(7, number, "float32"))
+            for _ in range(3):
+                t = t + 1.0
+            np.testing.assert_array_equal(t.numpy(), np.full(7, number + 3))
+
+    streams = [Stream() for _ in range(4)]
+    tasks = [stream.submit(work, number) for number, stream in enumerate(streams)]
+    assert [task.exception() for task in tasks] == [None] * 4
+    [stream.close() for stream in streams]

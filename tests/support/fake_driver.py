@@ -1,6 +1,7 @@
 """A stand-in for NVIDIA's driver: memory on the host, launches run by the lane interpreter, every call noted."""
 
 import ctypes
+import itertools
 
 import numpy as np
 from forgenb_cuda.driver import Gpu
@@ -31,6 +32,7 @@ class FakeDriver:
     def __init__(self, version=13050, devices=1, capability=(9, 0), memory=1 << 30):
         self.version, self.devices, self.capability, self.left = version, devices, capability, memory
         self.calls, self.blocks, self.programs, self.launches = [], {}, {}, []
+        self.handles, self.numbers = itertools.count(1), itertools.count(1)
         self.simulator = Simulator(numba=False)
         self.simulator.table = HostTable()
 
@@ -63,6 +65,14 @@ class FakeDriver:
         out._obj.value = {2: b"CUDA_ERROR_OUT_OF_MEMORY", 700: b"CUDA_ERROR_ILLEGAL_ADDRESS"}.get(code)
         return 0
 
+    def do_cuStreamCreate(self, out, flags):
+        out._obj.value = next(self.handles)
+        return 0
+
+    def do_cuEventCreate(self, out, flags):
+        out._obj.value = next(self.handles)
+        return 0
+
     def do_cuMemAlloc(self, out, nbytes):
         if nbytes.value > self.left:
             return 2
@@ -90,7 +100,7 @@ class FakeDriver:
 
     def do_cuModuleLoadData(self, module, binary):
         assert binary[:4] == b"\x7fELF"
-        module._obj.value = len(self.programs) + 1
+        module._obj.value = next(self.numbers)
         return 0
 
     def do_cuModuleGetFunction(self, function, module, name):
@@ -108,9 +118,13 @@ class FakeDriver:
         size = ctypes.c_size_t.from_address(extra[3]).value
         data = ctypes.string_at(extra[1], size)
         self.launches.append((gx.value, (bx.value, by.value)))
-        extent = int.from_bytes(data[:8], "little", signed=True)
-        self.simulator.run(self.programs[function.value], min(gx.value, 2), (4, 1), extent, data[8:])
+        self.run(function.value, gx.value, data)
         return 0
+
+    def run(self, function, blocks, data):
+        """What a launch computes."""
+        extent = int.from_bytes(data[:8], "little", signed=True)
+        self.simulator.run(self.programs[function], min(blocks, 2), (4, 1), extent, data[8:])
 
 
 class FakeGpu(Gpu):

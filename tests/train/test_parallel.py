@@ -216,6 +216,68 @@ def test_what_does_not_belong_together_is_refused():
         train.parallel_update(shapes, train.sgd_update(shapes[0], 1.0))
 
 
+def test_workers_that_would_change_the_same_values_at_once_are_refused():
+    layer, updates = fnb.nn.BatchNorm(2), []
+    for _ in range(2):
+        with fnb.capture():
+            loss = layer(fnb.tensor(np.eye(2, dtype="float32"))).sum()
+        updates.append(train.grad_update(loss))
+    with pytest.raises(ArgumentError, match="2 updates that change values from outside, such as running statistics"):
+        train.parallel_update(updates, train.sgd_update(updates[0], 1.0))
+    alone = train.parallel_update(updates[:1], train.sgd_update(updates[0], 1.0))
+    alone()
+    assert layer.running_mean.numpy().any()
+    [stream.close() for stream in alone.streams]
+
+
+@pytest.mark.parametrize("merge", ["stream", "copy"])
+def test_every_backend_shares_a_step_out(each_backend, merge):
+    """5 batches of 2 on 3 workers by hand: rounds of 3 and 2, each a step by the sum of its gradients."""
+    rng = np.random.default_rng(0)
+    x, wanted = rng.normal(size=(5, 2, 3)), rng.normal(size=(5, 2, 1))
+    start = rng.normal(size=(3, 1))
+    w = fnb.Parameter(fnb.tensor(start, name="w"))
+    data, targets = fnb.tensor(x), fnb.tensor(wanted)
+    batch, step = fnb.symbol("batch", range=5), fnb.symbol("step")
+    updates = []
+    for _ in range(3):
+        with fnb.capture():
+            error = data[batch] @ w - targets[batch]
+            loss = (error * error).sum()
+        updates.append(train.grad_update(loss))
+    losses = []
+
+    def note(count):
+        losses.append(epoch.loss.item())
+        epoch.bindings[step] += count
+
+    descent = train.sgd_update(updates[0], 0.01 / (1 + step))
+    epoch = train.parallel_update(updates, descent, (batch, step), merge=merge, post_sync=note)
+    epoch()
+    expected, weight = [], start
+    for part, rate in ((slice(0, 3), 0.01), (slice(3, 5), 0.01 / 4)):
+        error = x[part] @ weight - wanted[part]
+        expected.append((error**2).sum())
+        weight = weight - rate * 2 * (x[part].swapaxes(1, 2) @ error).sum(0)
+    np.testing.assert_allclose(losses, expected, rtol=1e-12)
+    np.testing.assert_allclose(w.numpy(), weight, rtol=1e-12)
+    assert {stream.backend.name for stream in epoch.streams} == {each_backend}
+    [stream.close() for stream in epoch.streams]
+
+
+def test_memory_is_that_of_all_its_routines():
+    """Two gradients and two losses of 64 bytes each at least, and the gradient's own place beside its merge."""
+    sizes = {}
+    for workers in (1, 2):
+        updates, descent, symbols, _ = updates_of_moons(workers, "float32")
+        epoch = train.parallel_update(updates, descent, symbols)
+        own = [r.memory()[kind] for r in epoch.routines for kind in ("scratch", "stored", "constant")]
+        sizes[workers] = epoch.memory()
+        assert sizes[workers] >= sum(own) > 4 * sum(p.size for p in updates[0].params) * workers
+        [stream.close() for stream in epoch.streams]
+    assert sizes[2] > sizes[1]
+
+
 def test_suggested_streams_are_at_least_one_and_no_more_than_asked_for():
     cpu = get_backend("cpu")
     before, cpu.threads = cpu.threads, 3

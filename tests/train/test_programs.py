@@ -248,3 +248,37 @@ def test_counters_advance_with_the_part_that_uses_them():
     assert (masks[0] != masks[1]).any()
     assert (masks[1] != masks[2]).any()
     assert optimizer.steps == steps
+
+
+def test_running_statistics_move_in_every_run_of_a_program():
+    """They are nothing that the loss needs, and yet part of the step: one of a compiled step moves them as far."""
+    x = np.random.default_rng(0).normal(size=(6, 3)).astype("float32")
+    layers = [fnb.nn.BatchNorm(3), fnb.nn.BatchNorm(3)]
+    with fnb.capture():
+        loss = (layers[0](fnb.tensor(x)) ** 2).sum()
+    update = train.grad_update(loss)
+    assert update.changes()
+    routine = train.to_routine(train.sequence([update, train.sgd_update(update, 0.0)]))
+    for _ in range(2):
+        routine.run()
+        layers[1](fnb.tensor(x))
+    for name in ("running_mean", "running_var"):
+        np.testing.assert_array_equal(getattr(layers[0], name).numpy(), getattr(layers[1], name).numpy())
+    with fnb.capture():
+        out = layers[0](fnb.tensor(x)) + fnb.tensor(x)
+    train.to_routine(train.forward(out)).run()
+    layers[1](fnb.tensor(x))
+    np.testing.assert_array_equal(layers[0].running_mean.numpy(), layers[1].running_mean.numpy())
+
+
+def test_what_an_optimiser_does_in_a_capture_is_no_part_of_its_loss():
+    w = fnb.Parameter(fnb.tensor(2.0, name="w"))
+    other = fnb.tensor([1.0])
+    with fnb.capture():
+        loss = w * fnb.tensor(3.0)
+        loss.backward(retain_graph=True)
+        fnb.optim.SGD([w], lr=0.5).step()
+        other[...] = 5.0
+    train.to_routine(train.forward(loss)).run()
+    assert (loss.item(), w.item(), other.item()) == (6.0, 2.0, 1.0)
+    assert not train.grad_update(captured()[2]).changes()

@@ -12,6 +12,7 @@ from forgenb_python.memory import Space, cut
 
 import forgenb as fnb
 from forgenb.backend import seam
+from forgenb.errors import BackendError
 from forgenb.kernel import map_kernel, row_kernel
 from forgenb.kernel.primitives import lanes, put, real, unit_from_bits
 from forgenb.ops.apply import run_map, run_rows
@@ -206,6 +207,11 @@ def test_memory_checks_both_ends_and_knows_what_is_alive():
     gc.collect()
     with pytest.raises(IndexError, match="block"):
         space.array(gone, kind, (1,), (1,))
+
+
+def test_a_block_beyond_its_stretch_of_addresses_is_refused():
+    with pytest.raises(BackendError, match="asked for one of 4294967296: .*use another backend"):
+        Space().allocate(1 << 32)
 
 
 def test_cut_gives_views():
