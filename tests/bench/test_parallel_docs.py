@@ -63,7 +63,7 @@ def test_the_projection_is_that_of_the_constants_on_the_page():
 
 @pytest.mark.parametrize("scaling", ["strong", "weak"])
 def test_what_the_page_says_of_the_projection(scaling):
-    """Half is lost on the slow link alone, to bandwidth, and by a shared batch alone, which nowhere waits for latency."""
+    """Half is lost on the slow link alone, to bandwidth, by a shared batch alone, which nowhere waits for latency."""
     rows = [row for row in table("| workload | link | samples |") if row[2].startswith(scaling)]
     assert len(rows) == 6
     for row in rows:
