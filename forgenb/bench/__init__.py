@@ -11,6 +11,8 @@ from .machine import measure_limits
 from .measure import Plan, Row, compare
 from .plot import plot
 from .report import COLUMNS, LEGEND, cells, fastest_peer, machine_line, markdown, shares, write_markdown
+from .scaling import compare_scaling, scalable
+from .scaling_report import projection_rows, scaling_markdown
 
 __all__ = [
     "COLUMNS",
@@ -25,12 +27,16 @@ __all__ = [
     "check",
     "compare",
     "compare_cold",
+    "compare_scaling",
     "cores",
     "fastest_peer",
     "machine_line",
     "markdown",
     "measure_limits",
     "plot",
+    "projection_rows",
+    "scalable",
+    "scaling_markdown",
     "shares",
     "write_markdown",
 ]

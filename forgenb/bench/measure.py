@@ -20,7 +20,7 @@ from .contenders.specs import OWN, SPECS, STEPS
 from .data import arrays
 from .process import WorkerProcess
 
-__all__ = ["Plan", "Row", "check_losses", "compare", "save"]
+__all__ = ["Plan", "Row", "begin", "check_losses", "compare", "save", "take_turns"]
 
 GATE_STEPS = 3
 TOLERANCE = 1e-4
@@ -116,10 +116,10 @@ def compare(plan: Plan, workload: str, tell: Callable[[str], None] = lambda text
         for name, row in rows.items():
             tell(f"{workload}: {name} begins")
             workers[name] = stack.enter_context(WorkerProcess(name, plan.threads, plan.pythons.get(name)))
-            losses[name] = _begin(row, workers[name], file)
+            losses[name] = begin(row, workers[name], file)
         check_losses(rows, {name: found for name, found in losses.items() if found})
         live = {name: worker for name, worker in workers.items() if rows[name].skipped is None}
-        _take_turns(plan, workload, rows, live, tell)
+        take_turns(plan, workload, rows, live, tell)
         stack.close()
         for name in live:
             if rows[name].skipped is None:
@@ -156,7 +156,7 @@ def save(folder: str, workload: str) -> str:
     return file
 
 
-def _begin(row: Row, worker: WorkerProcess, file: str) -> list[float]:
+def begin(row: Row, worker: WorkerProcess, file: str) -> list[float]:
     """Import, build and run the first steps; no losses where one of these is not possible."""
     requests: list[tuple[str, dict]] = [
         ("versions", {}),
@@ -173,9 +173,10 @@ def _begin(row: Row, worker: WorkerProcess, file: str) -> list[float]:
     return answer["losses"]
 
 
-def _take_turns(
+def take_turns(
     plan: Plan, workload: str, rows: Mapping[str, Row], live: Mapping[str, WorkerProcess], tell: Callable
 ) -> None:
+    """Time the workers that are alive in alternating turns, each as often, and write what they took into their rows."""
     times: dict[str, list[float]] = {name: [] for name in live}
     for turn in range(plan.rounds):
         for name in list(live)[:: 1 if turn % 2 == 0 else -1]:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ __all__ = ["WorkerProcess", "environment", "script"]
 
 PATIENCE = 1200.0
 """Seconds after which a process that does not answer is given up; compiling may take minutes."""
+GRACE = 10.0
+"""Seconds that a process has to end by itself; what a launcher has started ends with it then."""
 
 FOLDER = str(Path(__file__).parent)
 
@@ -47,15 +50,26 @@ class WorkerProcess:
         It may use.
     python : str, optional
         The interpreter of the environment that has it.
+    module : str
+        Of `contenders`, whose `main` answers.
+    launcher : sequence of str
+        What starts the interpreter, perhaps several times, of which the first listens: ``mpiexec -n 2``.
     """
 
-    def __init__(self, contender: str, threads: int, python: str | None = None):
+    def __init__(
+        self,
+        contender: str,
+        threads: int,
+        python: str | None = None,
+        module: str = "worker",
+        launcher: Sequence[str] = (),
+    ):
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed in `close`
         self._lines: queue.Queue[str] = queue.Queue()
         self._process: subprocess.Popen | None = None
         try:
             self._process = subprocess.Popen(
-                [python or sys.executable, *script("worker"), contender, str(threads)],
+                [*launcher, python or sys.executable, *script(module), contender, str(threads)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -85,12 +99,15 @@ class WorkerProcess:
         return json.loads(line) if line else {"skipped": self._last_words(do)}
 
     def close(self) -> None:
-        """End the process."""
+        """End the process: it has no more requests, and some seconds to notice."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                _close(stream)
+            _close(self._process.stdin)
+            try:
+                self._process.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            _close(self._process.stdout)
         self._errors.close()
 
     def __enter__(self) -> WorkerProcess:

@@ -12,7 +12,17 @@ from pathlib import Path
 from .contenders.specs import OWN, SPECS
 from .measure import Row
 
-__all__ = ["COLUMNS", "LEGEND", "cells", "fastest_peer", "machine_line", "markdown", "shares", "write_markdown"]
+__all__ = [
+    "COLUMNS",
+    "LEGEND",
+    "cells",
+    "fastest_peer",
+    "figure",
+    "machine_line",
+    "markdown",
+    "shares",
+    "write_markdown",
+]
 
 MARKS = "<!-- results -->", "<!-- end of results -->"
 """Lines of a page between which results stand."""
@@ -40,8 +50,8 @@ def cells(row: Row, peer: Row | None, limits: Mapping) -> tuple[str, ...]:
     ratio = row.median_ms / peer.median_ms if peer is not None and peer.median_ms else None
     return (
         row.contender,
-        _figure(row.median_ms),
-        f"{_figure(row.min_ms)} to {_figure(row.max_ms)}",
+        figure(row.median_ms),
+        f"{figure(row.min_ms)} to {figure(row.max_ms)}",
         "-" if ratio is None else f"{ratio:.2f}",
         "-" if row.loss_first is None else f"{row.loss_first:.3f} to {row.loss_last:.3f}",
         "-" if row.peak_mb is None else f"{row.peak_mb:,.0f}",
@@ -89,7 +99,7 @@ def write_markdown(text: str, path: str | os.PathLike[str]) -> None:
     file.write_text(whole, encoding="utf-8")
 
 
-def _figure(value: float | None) -> str:
+def figure(value: float | None) -> str:
     """Three digits, or all of those before the point."""
     if value is None:
         return "-"

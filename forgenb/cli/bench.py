@@ -59,6 +59,14 @@ def add_to(commands: Commands) -> None:
         "as a routine, with one thread and with --threads",
     )
     parser.add_argument(
+        "--scaling",
+        dest="run",
+        action="store_const",
+        const=run_scaling,
+        help="instead of comparing, time steps of the GPT workloads over streams and processes, and project "
+        "them to many nodes",
+    )
+    parser.add_argument(
         "--markdown",
         metavar="FILE",
         help="write all results into a file as a table, in place of what stands between its two marks, if it has them",
@@ -87,6 +95,59 @@ def run(arguments: Namespace) -> int:
             rows += show.rows(found)
     _write(arguments, rows, limits)
     return 0
+
+
+def run_scaling(arguments: Namespace) -> int:
+    """Measure how steps are shared out, and show all of it as JSON lines or as the text of a page."""
+    from forgenb.bench import (
+        compare_scaling,
+        machine_line,
+        measure_limits,
+        projection_rows,
+        scalable,
+        scaling_markdown,
+        write_markdown,
+    )
+
+    _refuse_beside_scaling(arguments)
+    arguments.workloads = scalable(arguments.workloads)
+    plan = _plan(arguments)
+    _check_files(arguments)
+    with _status() as status:
+        tell = status.update if status is not None else lambda text: None
+        tell("limits of this machine")
+        limits = measure_limits(plan.threads)
+        found = []
+        if arguments.json:
+            say_json(limits)
+        for item in compare_scaling(plan, tell):
+            found.append(item)
+            if arguments.json:
+                say_json(item.as_json())
+    if arguments.json:
+        for row in projection_rows(found):
+            say_json(row)
+    text = scaling_markdown(found, machine_line(limits))
+    if arguments.markdown is not None:
+        write_markdown(text, arguments.markdown)
+    if not arguments.json:
+        say(text)
+    return 0
+
+
+def _refuse_beside_scaling(arguments: Namespace) -> None:
+    """Options that say nothing about streams and processes."""
+    from forgenb.bench import CONTENDERS
+
+    given = {
+        "--contenders": arguments.contenders != list(CONTENDERS),
+        "--python": bool(arguments.python),
+        "--plot": arguments.plot is not None,
+        "--check": arguments.check,
+    }
+    wrong = [name for name, there in given.items() if there]
+    if wrong:
+        raise ArgumentError(f"{wrong[0]} has no meaning for --scaling: leave it away.")
 
 
 def _write(arguments: Namespace, rows: Sequence["Row"], limits: dict) -> None:

@@ -56,6 +56,31 @@ def test_a_process_that_does_not_answer(tmp_path, monkeypatch):
         assert process.ask("versions")["skipped"] == "no answer to versions within 0 s"
 
 
+def test_a_process_ends_when_there_are_no_more_requests(monkeypatch):
+    monkeypatch.setattr("forgenb.bench.process.GRACE", 60.0)
+    process = WorkerProcess("forgenb-eager", 1)
+    process.close()
+    assert process._process.returncode == 0
+
+
+def test_a_process_that_does_not_end_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("forgenb.bench.process.GRACE", 0.1)
+    python = tmp_path / "python"
+    python.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(600)\n")
+    python.chmod(0o755)
+    process = WorkerProcess("forgenb-eager", 1, str(python))
+    process.close()
+    assert process._process.returncode < 0
+
+
+def test_a_launcher_stands_before_the_interpreter(tmp_path):
+    launcher = tmp_path / "launch"
+    launcher.write_text(f"#!{sys.executable}\nimport sys\nsys.stdin.readline()\nsys.exit(' '.join(sys.argv[1:3]))\n")
+    launcher.chmod(0o755)
+    with WorkerProcess("forgenb-eager", 1, "PYTHON", launcher=[str(launcher), "-n"]) as process:
+        assert process.ask("versions")["skipped"].endswith("with code 1: -n PYTHON")
+
+
 def test_an_error_in_a_step_is_an_answer(tmp_path):
     found = worker.answer(worker.Worker("forgenb-eager", 1), {"do": "open", "workload": "moons", "arrays": "no.npz"})
     assert found["skipped"].startswith("failed in open: FileNotFoundError: ")

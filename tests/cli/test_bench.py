@@ -7,6 +7,8 @@ import pytest
 
 from forgenb import bench
 from forgenb.bench import Check, Row
+from forgenb.bench.projection import Cost, Link
+from forgenb.bench.scaling import ShareTimes, SumTimes
 
 LIMITS = {"workload": "limits", "contender": "forgenb-eager", "threads": 1, "cpu": "Fast 9", "cores": 2}
 LIMITS |= {"sgemm_gflops": 100.0, "copy_gb_s": 10.0, "versions": {"it": "2"}}
@@ -147,3 +149,58 @@ def test_options_are_the_plan(forgenb, quick):
 )
 def test_wrong_arguments(refused, quick, options, message):
     assert message in refused("bench", *options)
+
+
+@pytest.fixture
+def scaled(monkeypatch):
+    """No measurement: steps of 26 ms on one stream and 13 on two processes; plans are kept."""
+    plans = []
+
+    def rows(plan, tell):
+        plans.append(plan)
+        tell("...")
+        yield SumTimes(Link("shared memory", 1.0, 5.0), (4, 8), (2.0, 2.0), 0.1)
+        for name in plan.workloads:
+            yield Row(name, "streams", 1, 26.0, 25.0, 27.0)
+            yield ShareTimes(Cost(name, 8, 2.0, 3.0, 1000, 1, 1000), (1, 8), (5.0, 26.0), 0.0)
+
+    monkeypatch.setattr(bench, "measure_limits", lambda threads: LIMITS)
+    monkeypatch.setattr(bench, "compare_scaling", rows)
+    return plans
+
+
+def test_scaling_as_json(forgenb, scaled):
+    done = forgenb("bench", "--scaling", "--json", "--workloads", "moons", "micro", "--rounds", "2", "--steps", "3")
+    assert done.code == 0
+    limits, sums, row, shares, *projection = map(json.loads, done.out.splitlines())
+    assert limits == LIMITS
+    assert (sums["workload"], sums["latency_us"], row["median_ms"], shares["fixed_ms"]) == ("allreduce", 1.0, 26.0, 2.0)
+    assert {(found["workload"], found["contender"]) for found in projection} == {("micro", "projection")}
+    assert len(projection) == 3 * 2 * 6
+    (plan,) = scaled
+    assert (plan.workloads, plan.rounds, plan.steps) == (["micro"], 2, 3)
+
+
+def test_scaling_as_a_page(forgenb, scaled, tmp_path):
+    done = forgenb("bench", "--scaling", "--markdown", "found.md", "--threads", "1")
+    assert done.code == 0
+    assert "| nanocpu | streams | 1 | 26 | 25 to 27 | 1.00 | - |" in done.out
+    assert (tmp_path / "found.md").read_text().strip() == done.out.strip()
+    (plan,) = scaled
+    assert (list(plan.workloads), plan.threads) == (["micro", "nanocpu", "charsix"], 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workloads", "moons"], "steps are shared out for micro, nanocpu, charsix, and got moons"),
+        (["--contenders", "torch-eager"], "--contenders has no meaning for --scaling: leave it away"),
+        (["--python", f"jax-jit={sys.executable}"], "--python has no meaning for --scaling"),
+        (["--plot", "out.svg"], "--plot has no meaning for --scaling"),
+        (["--check"], "--check has no meaning for --scaling"),
+        (["--markdown", "no/such/file.md"], "is not a file in a folder that is there"),
+    ],
+)
+def test_what_scaling_refuses(refused, scaled, options, message):
+    assert message in refused("bench", "--scaling", *options)
+    assert scaled == []

@@ -6,7 +6,6 @@
 import functools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,11 +19,11 @@ ROOT = Path(__file__).parents[2]
 
 def mpiexec():
     """The command that starts processes of the MPI that mpi4py finds; skips without them."""
-    pytest.importorskip("mpi4py")
-    beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    if found is None:
-        pytest.skip("there is no mpiexec: pip install mpich")
+    from forgenb.bench.scaling import launcher
+
+    found, missing = launcher()
+    if missing is not None:
+        pytest.skip(missing)
     return found
 
 

@@ -85,9 +85,18 @@ def _compiled(step: Compiled, run: Callable | None = None) -> Step:
     return Step(run or step, work=lambda: step.routine.work() if step.routine is not None else {})
 
 
-def _transformer(spec: Transformer, arrays: dict[str, np.ndarray], routine: bool) -> Step:
+def gpt(spec: Transformer, arrays: dict[str, np.ndarray]) -> tuple[models.GPT, optim.AdamW]:
+    """The model with its values, and its optimiser."""
     model = models.GPT(models.GPTConfig(spec.vocab, spec.context, spec.layers, spec.heads, spec.width))
     model.load_state_dict({name: value for name, value in arrays.items() if name not in ("x", "y")})
+    for parameter in model.parameters():
+        parameter.decay = True
+    named = model.named_parameters()
+    return model, optim.AdamW(named, lr=spec.lr, betas=spec.betas, eps=spec.eps, weight_decay=spec.decay)
+
+
+def _transformer(spec: Transformer, arrays: dict[str, np.ndarray], routine: bool) -> Step:
+    model, optimizer = gpt(spec, arrays)
     batch: Any = (arrays["x"], arrays["y"])
     if not spec.training:
         model.eval()
@@ -97,11 +106,6 @@ def _transformer(spec: Transformer, arrays: dict[str, np.ndarray], routine: bool
                 return model.loss(ids, targets)
 
         return _cycled(forward, [batch], routine)
-    for parameter in model.parameters():
-        parameter.decay = True
-    optimizer = optim.AdamW(
-        model.named_parameters(), lr=spec.lr, betas=spec.betas, eps=spec.eps, weight_decay=spec.decay
-    )
     return _cycled(_update(model.loss, optimizer), [batch], routine)
 
 

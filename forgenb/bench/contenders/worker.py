@@ -14,13 +14,14 @@ import platform
 import statistics
 import sys
 import time
+from collections.abc import Iterable
 
 import numpy as np
 
 from .memory import forget_peak, peak, resident
 from .specs import CONTENDERS, SPECS, Step, Unsupported
 
-__all__ = ["Worker", "main"]
+__all__ = ["Worker", "answer", "main", "read", "serve"]
 
 
 class Worker:
@@ -47,9 +48,7 @@ class Worker:
     def open(self, workload: str, arrays: str) -> dict:
         """Make a workload's step from its file of arrays."""
         self.step = None  # lets go of the one before
-        with np.load(arrays) as file:
-            values = {name: file[name] for name in file.files}
-        self.step = self._module().build(self.contender, SPECS[workload], values, self.threads)
+        self.step = self._module().build(self.contender, SPECS[workload], read(arrays), self.threads)
         return {}
 
     def losses(self, steps: int) -> dict:
@@ -102,6 +101,12 @@ class Worker:
         return importlib.import_module(f".{CONTENDERS[self.contender]}", __package__)
 
 
+def read(path: str) -> dict[str, np.ndarray]:
+    """All arrays of a file, by name."""
+    with np.load(path) as file:
+        return {name: file[name] for name in file.files}
+
+
 def answer(worker: Worker, request: dict) -> dict:
     """What a request gives, or why it gives nothing, under ``skipped``."""
     do = request.pop("do")
@@ -123,15 +128,19 @@ def use_cores(number: int) -> None:
             os.sched_setaffinity(0, mine[:number])
 
 
-def main() -> None:
+def serve(worker: Worker, lines: Iterable[str]) -> None:
     """Answer requests until there are no more; whatever else prints goes to the error output."""
-    contender, threads = sys.argv[-2], int(sys.argv[-1])
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    use_cores(threads)
-    worker = Worker(contender, threads)
-    for line in sys.stdin:
+    for line in lines:
         print(json.dumps(answer(worker, json.loads(line))), file=channel, flush=True)
+
+
+def main() -> None:
+    """Answer what comes on the standard input."""
+    contender, threads = sys.argv[-2], int(sys.argv[-1])
+    use_cores(threads)
+    serve(Worker(contender, threads), sys.stdin)
 
 
 def _number(loss) -> float:
