@@ -17,6 +17,7 @@ from forgenb.train.loops import round_robin, round_robin_dry_run, sequential_loo
 from forgenb.train.metrics import read_metrics
 from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
 from forgenb.train.parameters import diff_or_error, is_param, parameters
+from forgenb.train.params import LoadedParams, load_params, save_params
 from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
 from forgenb.train.run_folder import RunFolder, latest_run, next_run
 from forgenb.train.shards import ShardedStep
@@ -26,6 +27,7 @@ __all__ = [
     "Checkpoint",
     "Corpus",
     "DivergedError",
+    "LoadedParams",
     "ParallelUpdate",
     "RunFolder",
     "ShardedStep",
@@ -44,6 +46,7 @@ __all__ = [
     "is_param",
     "latest_run",
     "load_checkpoint",
+    "load_params",
     "next_run",
     "parallel_update",
     "parameters",
@@ -52,6 +55,7 @@ __all__ = [
     "round_robin",
     "round_robin_dry_run",
     "save_checkpoint",
+    "save_params",
     "sequence",
     "sequential_loop",
     "sgd_one",

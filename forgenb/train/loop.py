@@ -18,12 +18,13 @@ from forgenb.models import GPT
 from forgenb.optim import Optimizer
 from forgenb.routine import compile
 from forgenb.train.build import build_model, build_optimizer
-from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from forgenb.train.checkpoint import Checkpoint, save_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
 from forgenb.train.evaluate import evaluate
 from forgenb.train.files import StrPath
 from forgenb.train.metrics import Metrics
+from forgenb.train.reopening import reopen
 from forgenb.train.run_folder import RunFolder
 
 __all__ = ["DivergedError", "StepReport", "Trainer"]
@@ -139,7 +140,7 @@ class Trainer:
         ArgumentError
             The text has changed, the run is at a later step than `steps`, or another process trains it.
         """
-        folder = RunFolder.open(path)
+        folder, checkpoint = reopen(path)
         corpus = prepare(folder.config)
         if corpus.sha256 != folder.text_sha256:
             raise ArgumentError(_changed_text(folder, corpus))
@@ -147,8 +148,8 @@ class Trainer:
             model = build_model(folder.config, len(corpus.tokenizer))
             optimizer = build_optimizer(folder.config, model)
         trainer = cls(folder, corpus, model, optimizer)
-        if folder.last.exists():
-            trainer._restore(load_checkpoint(folder.last))
+        if checkpoint is not None:
+            trainer._restore(checkpoint)
         if steps is not None and steps < trainer.step:
             raise ArgumentError(
                 f"The run in {str(folder.path)!r} has done {trainer.step} steps already, so it cannot end "

@@ -16,9 +16,10 @@ from forgenb.train.files import read_arrays, write_arrays
 @pytest.fixture
 def checkpoint():
     config = TrainConfig(layers=1, heads=1, width=4, context=4)
-    weights = {"wte.weight": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.float32([1])}
-    moments = {"m/b": np.float32([2]), "step": np.array(7)}
-    return Checkpoint(config, CharTokenizer("ab\ud800"), "f" * 64, 7, 2.5, 1.25, weights, moments)
+    weights = {name: array + 1 for name, array in build_model(config, 3).state_dict().items()}
+    moments = {"step": np.array(7), "count/ln_f.bias": np.array(5), "m/ln_f.bias": np.float32([1, 2, 3, 4])}
+    moments["v/ln_f.bias"] = moments["m/ln_f.bias"] ** 2
+    return Checkpoint(config, CharTokenizer("ab\u00e9"), "f" * 64, 7, 2.5, 1.25, weights, moments)
 
 
 def test_round_trip(tmp_path, checkpoint):
@@ -51,22 +52,31 @@ def damaged(path, checkpoint, change):
     ("change", "message"),
     [
         (lambda about: about.pop("step"), "is incomplete: its metadata lacks step"),
-        (lambda about: about.update(step="1", seconds=None), "is incomplete: .* lacks step, seconds"),
+        (
+            lambda about: about.update(step="1"),
+            "in its metadata step must be a whole number from 0 and is '1'",
+        ),
+        (lambda about: about.update(step=True, seconds=-1.0), "step must .* is True; seconds must .* is -1.0"),
+        (lambda about: about.update(step=-1), "step must be a whole number from 0 and is -1"),
+        (lambda about: about.update(note=1), "in its metadata 'note' is unknown"),
+        (lambda about: about.update(format=True), "has format True, this forgenb reads 1"),
         (lambda about: about.update(format=9), "has format 9, this forgenb reads 1"),
         (lambda about: about.update(characters="aa"), "is damaged. Character 'a' at position 1"),
         (lambda about: about["config"].pop("lr"), "does not hold the choices"),
         (lambda about: about["config"].update(lr=-1), "is damaged. .* lr must be a number above 0"),
+        (lambda about: about.update(characters="ab\ud800"), "is damaged. Character .* is half of a surrogate pair"),
+        (lambda about: about.update(characters="ab"), r"model.wte.weight has shape \(3, 4\), needed is \(2, 4\)"),
     ],
 )
 def test_damaged_metadata(tmp_path, checkpoint, change, message):
     path = damaged(tmp_path / "c.safetensors", checkpoint, change)
-    with pytest.raises(CheckpointError, match=f"c.safetensors' {message}"):
+    with pytest.raises(CheckpointError, match=f"c.safetensors' .*{message}"):
         load_checkpoint(path)
 
 
 def test_metadata_that_is_no_json(tmp_path):
     write_arrays(tmp_path / "c", {"x": np.zeros(2)}, {KEY: "{"})
-    with pytest.raises(CheckpointError, match="c' is damaged: its metadata: Expecting"):
+    with pytest.raises(CheckpointError, match="c' is damaged: its metadata is no JSON of a run .Expecting"):
         load_checkpoint(tmp_path / "c")
 
 

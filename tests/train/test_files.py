@@ -61,7 +61,7 @@ def test_a_dtype_that_forgenb_has_not(tmp_path):
         fnb.save(tmp_path / "a", {"z": np.zeros(2, complex)})
     assert os.listdir(tmp_path) == []
     (tmp_path / "b").write_bytes(safetensors.numpy.save({"u": np.zeros(2, np.uint8)}))
-    with pytest.raises(CheckpointError, match="'u' of dtype uint8, which forgenb does not have"):
+    with pytest.raises(CheckpointError, match="'u' of dtype 'U8', which forgenb does not have"):
         fnb.load(tmp_path / "b")
 
 

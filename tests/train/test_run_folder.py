@@ -59,7 +59,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     [
         (None, "holds no run: there is no config.json"),
         ("{", "config.json' is damaged: it is no JSON"),
-        ("[]", "config.json' has format None, this forgenb reads 1"),
+        ("[]", "config.json' is damaged: it is no JSON object but a list"),
         ('{"format": 2}', "has format 2"),
         ('{"format": 1}', "is incomplete: it lacks the hash or length of the text"),
         ('{"format": 1, "text_sha256": "", "characters": 1}', "does not hold the choices .* got NoneType"),
