@@ -131,10 +131,13 @@ class CharTokenizer:
             entries = json.loads(text, object_pairs_hook=_unique_entries)
         except ArgumentError:
             raise
-        except RecursionError:
-            raise ArgumentError("A tokenizer must be a JSON object, got one that is nested too deeply.") from None
-        except ValueError as error:
+        except json.JSONDecodeError as error:
             raise ArgumentError(f"A tokenizer must be JSON: {error}.") from error
+        except (RecursionError, ValueError):
+            raise ArgumentError(
+                "A tokenizer must be a JSON object of characters and ids, got one that is nested too deeply or has a "
+                "number of thousands of digits."
+            ) from None
         if not isinstance(entries, Mapping):
             raise ArgumentError(f"A tokenizer must be a JSON object of characters and ids, got {text:.40}.")
         by_id: dict[int, str] = {}
