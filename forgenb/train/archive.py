@@ -8,6 +8,7 @@ is decompressed than its header accounts for.
 Imports NumPy's format, zipfile and `opening`; which names and shapes are right is not known here.
 """
 
+import copy
 import io
 import math
 import os
@@ -91,8 +92,9 @@ class Archive:
         with self._member(self._members[name]) as source:
             source.read(length)
             array = filled(source, shape[::-1] if transposed else shape, dtype)
-        if array is None:
-            raise self._refused(f"{name!r} ends early")
+            more = source.read(1)  # at the end zipfile compares the checksum
+        if array is None or more:
+            raise self._refused(f"{name!r} has {'more' if more else 'fewer'} bytes than the archive says")
         return np.ascontiguousarray(array.T).reshape(shape) if transposed else array
 
     def _list(self, member: zipfile.ZipInfo) -> None:
@@ -116,8 +118,10 @@ class Archive:
 
     @contextmanager
     def _member(self, member: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+        longer = copy.copy(member)
+        longer.file_size += 1  # otherwise a byte too many would be cut off and not be seen
         try:
-            with self._file.open(member) as source:
+            with self._file.open(longer) as source:
                 yield source  # type: ignore[misc]  # it reads, which is all that is asked of it
         except BROKEN as error:
             raise self._refused(f"{shown(member.orig_filename)} in it cannot be read: {shown(str(error))}") from error

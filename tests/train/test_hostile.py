@@ -122,6 +122,71 @@ def test_run_folders(tmp_path, trained):
     assert {path.read_text() for path in precious} == {PRECIOUS}
 
 
+MESSAGES = {
+    "npz": {
+        "pipe": "it is no regular file",
+        "encrypted": "'w.npy' in it is encrypted",
+        "method-12": "'w.npy' in it is compressed by method 12, not by deflate",
+        "size-249": "'w.npy' in it is not compressed and has two sizes",
+        "bit-of-b-stored": "'b.npy' in it cannot be read: .*Bad CRC-32",
+        "header-object": "'w' holds Python objects, and no pickle is ever read",
+        "header-big-endian": "w has dtype float32 of another byte order, needed is float32",
+        "header-claims-four-gigabytes": "'w' has no header of an array that is read here",
+        "header-a-byte-more": r"'w' has 249 bytes, and its shape \(6, 5\) and dtype float32 make 248",
+        "header-shape-of-bools": r"'w' has the shape \(True, 5\)",
+        "name-parent": "'../w.npy' in it has a name that is a path",
+        "twice-b": "'b' stands in it twice",
+        "lacks-b": "b is missing",
+        "w-transposed": r"w has shape \(5, 6\), needed is \(6, 5\)",
+        "nan-in-inner.w": r"'inner.w' has nan at position \(\d, \d\)",
+        "bomb-behind-the-values": "'w.npy' in it cannot be read: .*Bad CRC-32",
+        "bomb-with-a-checksum": "'w' has more bytes than the archive says",
+        "forty-thousand-members": "its list of members has more than",
+    },
+    "tensors": {
+        "header-long": "its header has .* bytes, at most 1048576 are read",
+        "header-nested-lists": "nested too deeply",
+        "header-twice": "the key '__metadata__' stands twice",
+        "entry-shape-bool": r"'model.ln_f.bias' has the shape \[True, 16\]",
+        "entry-bytes-of-others": "'model.ln_f.bias' begins at byte 0 of its data, and 8 were told of before",
+        "a-gap": "begins at byte 136 of its data, and 128 were told of before",
+        "no-metadata": "no checkpoint of a training run: it lacks the metadata",
+        "-inf-in-optimizer.m-wpe.weight": "'optimizer.m/wpe.weight' has -inf at position",
+        "count-5": "count/ln_f.bias is 5",
+        "about-step-True": "step must be a whole number from 0 and is True",
+        "about-choice-width-1099511627776": r"model.wte.weight has shape \(12, 16\), needed is \(12, 1099511627776\)",
+        "about-choice-layers-4611686018427387904": "model.h.1.ln_1.weight is missing",
+        "sparse-tensor": "model.more is unknown here",
+    },
+    "runs": {
+        "metrics.jsonl-is-a-link": "metrics.jsonl' is no regular file of its own",
+        "config-not-utf8": "config.json' is damaged: .*can't decode byte 0xff",
+        "vocabulary-half-a-character": "vocab.json' is damaged. .* half of a surrogate pair",
+        "data-is-a-folder": "names '/' as the text of its run, which is no regular file",
+        "width-without-checkpoint": "config.json' describes a model of .* numbers",
+        "context-32": "last.safetensors' does not belong to the config.json beside it: .* context 8",
+    },
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in MESSAGES.items() for name in names])
+def test_messages_say_what_is_wrong(tmp_path, trained, kind, name):
+    module, valid, load = {
+        "npz": (npz, npz.valid(), lambda path: load_params(Model(), path)),
+        "tensors": (tensors, trained.last.read_bytes(), lambda path: restore(path, trained.config)),
+        "runs": (runs, trained.path, Trainer.resume),
+    }[kind]
+    next(case for case in module.cases() if case.name == name).put(tmp_path / "bad", valid)
+    with pytest.raises(CheckpointError, match=f"{tmp_path}/bad.*{MESSAGES[kind][name]}"):
+        load(tmp_path / "bad")
+
+
+def restore(path, config):
+    """Load a checkpoint into a new model and optimiser."""
+    model = build_model(config, 12)
+    load_checkpoint(path).restore(path, model, build_optimizer(config, model))
+
+
 def test_the_cases_are_distinct_and_the_same_every_time(tmp_path, trained):
     """Two names never mean the same file, except where both are no files at all."""
     for cases, valid in ((npz.cases, npz.valid()), (tensors.cases, trained.last.read_bytes())):

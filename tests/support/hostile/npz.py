@@ -183,6 +183,8 @@ def bombs():
     """Small files that would become large."""
     zeros = array_bytes(ARRAYS["w"]) + bytes(BOMB)
     yield of_bytes("bomb-of-values", lambda valid, source: archive(members(w=zeros), zipfile.ZIP_DEFLATED))
+    yield of_bytes("bomb-behind-the-values", lambda valid, source: longer_than_said(zeros))
+    yield of_bytes("bomb-with-a-checksum", lambda valid, source: longer_than_said(zeros, 1))
     spaces = header(b" " * BOMB, (2, 0))
     yield of_bytes("bomb-of-a-header", lambda valid, source: archive(members(w=spaces), zipfile.ZIP_DEFLATED))
     honest = described(shape=f"({BOMB // 4},)")[:-120] + bytes(BOMB)
@@ -194,6 +196,15 @@ def bombs():
     place = struct.pack("<4sIQI", b"PK\x06\x07", 0, 2**40 - 22 - 20 - len(last), 1)
     end = last + place + struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 2**16 - 1, 2**16 - 1, 2**32 - 1, 2**32 - 1, 0)
     yield Case("list-of-half-a-terabyte", lambda path, valid, source: sparse(path, b"PK", end))
+
+
+def longer_than_said(data, more=0):
+    """An archive whose list gives the size of ``w`` alone, and a checksum of that or `more`, while its bytes go on."""
+    packed, w = bytearray(archive(members(w=data), zipfile.ZIP_DEFLATED)), array_bytes(ARRAYS["w"])
+    place = packed.index(b"PK\x01\x02")
+    struct.pack_into("<I", packed, place + 16, zlib.crc32(data[: len(w) + more]))
+    struct.pack_into("<I", packed, place + 24, len(w))
+    return bytes(packed)
 
 
 def central(name):
