@@ -1,5 +1,6 @@
 """Hostile npz archives, made from a valid one of `ARRAYS`."""
 
+import functools
 import io
 import struct
 import zipfile
@@ -7,7 +8,7 @@ import zlib
 
 import numpy as np
 
-from .case import Case, cut, foreign, no_files, of_bytes, sparse
+from .case import Case, cut, foreign, no_files, of_bytes, plain, sparse
 
 ARRAYS = {
     "w": np.arange(30, dtype="float32").reshape(6, 5) / 7,
@@ -17,7 +18,7 @@ ARRAYS = {
     "inner.w": np.arange(15, dtype="float32").reshape(5, 3),
 }
 NAMES = list(ARRAYS)
-BOMB = 80 << 20
+BOMB = 66 << 20
 
 
 def archive(members, method=zipfile.ZIP_STORED):
@@ -179,16 +180,24 @@ def flips():
             yield of_bytes(f"bit-of-{name}-{'deflated' if method else 'stored'}", change)
 
 
+@functools.cache
+def made_bombs():
+    """Archives of some kilobytes that would become large; they take a second to make, so they are made once."""
+    zeros, spaces = array_bytes(ARRAYS["w"]) + bytes(BOMB), header(b" " * BOMB, (2, 0))
+    honest = described(shape=f"({BOMB // 4},)")[:-120] + bytes(BOMB)
+    return {
+        "bomb-of-values": archive(members(w=zeros), zipfile.ZIP_DEFLATED),
+        "bomb-behind-the-values": longer_than_said(zeros),
+        "bomb-with-a-checksum": longer_than_said(zeros, 1),
+        "bomb-of-a-header": archive(members(w=spaces), zipfile.ZIP_DEFLATED),
+        "bomb-of-another-shape": archive(members(w=honest), zipfile.ZIP_DEFLATED),
+    }
+
+
 def bombs():
     """Small files that would become large."""
-    zeros = array_bytes(ARRAYS["w"]) + bytes(BOMB)
-    yield of_bytes("bomb-of-values", lambda valid, source: archive(members(w=zeros), zipfile.ZIP_DEFLATED))
-    yield of_bytes("bomb-behind-the-values", lambda valid, source: longer_than_said(zeros))
-    yield of_bytes("bomb-with-a-checksum", lambda valid, source: longer_than_said(zeros, 1))
-    spaces = header(b" " * BOMB, (2, 0))
-    yield of_bytes("bomb-of-a-header", lambda valid, source: archive(members(w=spaces), zipfile.ZIP_DEFLATED))
-    honest = described(shape=f"({BOMB // 4},)")[:-120] + bytes(BOMB)
-    yield of_bytes("bomb-of-another-shape", lambda valid, source: archive(members(w=honest), zipfile.ZIP_DEFLATED))
+    for name, data in made_bombs().items():
+        yield plain(name, data)
     many = b"".join(central(f"{number:06}.npy") for number in range(40_000))
     end = struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 40_000, 40_000, len(many), 0, 0)
     yield of_bytes("forty-thousand-members", lambda valid, source: many + end)
