@@ -7,11 +7,9 @@ Imports `files`, `fitting`, `config`, modules, optimisers and the tokenizer; nev
 run's folder.
 """
 
-import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -21,9 +19,10 @@ from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.tensor import host_values
 from forgenb.train.config import TrainConfig
-from forgenb.train.documents import encoded, parsed, shown
+from forgenb.train.documents import encoded
 from forgenb.train.files import write_arrays
 from forgenb.train.fitting import check_layouts, finite, first_not_finite, needed_layouts
+from forgenb.train.metadata import PROGRESS, Fields, read_metadata
 from forgenb.train.opening import StrPath
 from forgenb.train.tensor_file import opened_tensors
 from forgenb.train.vocabulary import check_vocabulary, vocabulary_of
@@ -33,6 +32,12 @@ __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 Arrays = dict[str, np.ndarray]
 FORMAT = 1
 KEY = "forgenb.train"
+FIELDS: Fields = {
+    "config": ("an object", lambda x: isinstance(x, dict)),
+    "characters": ("a text", lambda x: isinstance(x, str)),
+    "text_sha256": ("a text", lambda x: isinstance(x, str)),
+    **PROGRESS,
+}
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
                 f"{place!r} is a safetensors file but no checkpoint of a training run: it lacks the "
                 f"metadata {KEY!r}. forgenb.load reads its tensors."
             )
-        about = _about(place, file.metadata[KEY])
+        about = read_metadata(place, file.metadata[KEY], FORMAT, FIELDS)
         config = TrainConfig.from_dict(about["config"], f"The checkpoint {place!r}")
         tokenizer = vocabulary_of(about["characters"], f"The checkpoint {place!r} is damaged.")
         if not any(name.startswith("model.") for name in file.layouts):
@@ -154,43 +159,6 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
         _under("model.", arrays),
         _under("optimizer.", arrays),
     )
-
-
-def _is_seconds(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value) and value >= 0
-
-
-_FIELDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "config": ("an object", lambda x: isinstance(x, dict)),
-    "characters": ("a text", lambda x: isinstance(x, str)),
-    "text_sha256": ("a text", lambda x: isinstance(x, str)),
-    "step": ("a whole number from 0", lambda x: type(x) is int and 0 <= x < 2**63),
-    "best_val": ("a number or null", lambda x: x is None or isinstance(x, float)),
-    "seconds": ("a number from 0", _is_seconds),
-}
-
-
-def _about(place: str, text: str) -> dict[str, Any]:
-    """The metadata of a checkpoint, with every field that is needed."""
-    about = parsed(text, f"The checkpoint {place!r} is damaged: its metadata")
-    version = about.pop("format", None)
-    if type(version) is not int or version != FORMAT:
-        raise CheckpointError(
-            f"The checkpoint {place!r} has format {shown(version)}, this forgenb reads {FORMAT}; use the version "
-            "of forgenb that wrote it."
-        )
-    lacking = [name for name in _FIELDS if name not in about]
-    wrong = [
-        f"{name} must be {words} and is {shown(about[name])}"
-        for name, (words, fits) in _FIELDS.items()
-        if name in about and not fits(about[name])
-    ]
-    wrong += [f"{shown(name)} is unknown" for name in about if name not in _FIELDS]
-    if lacking:
-        raise CheckpointError(f"The checkpoint {place!r} is incomplete: its metadata lacks {', '.join(lacking)}.")
-    if wrong:
-        raise CheckpointError(f"The checkpoint {place!r} is damaged: in its metadata {'; '.join(wrong[:10])}.")
-    return about
 
 
 def _under(prefix: str, arrays: Arrays) -> Arrays:
