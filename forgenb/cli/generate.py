@@ -12,7 +12,8 @@ from forgenb.cli.common import Commands, say
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models import stream
-from forgenb.train import RunFolder, build_model, latest_run, load_checkpoint
+from forgenb.train import Checkpoint, RunFolder, build_model, latest_run, load_checkpoint
+from forgenb.train.reopening import checkpoint_of
 
 __all__ = ["add_to"]
 
@@ -42,8 +43,11 @@ def add_to(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Print the prompt and what follows as it is found."""
     choice = _choice(arguments)
-    path = Path(arguments.checkpoint) if arguments.checkpoint else _checkpoint_of(arguments.folder)
-    checkpoint = load_checkpoint(path)
+    if arguments.checkpoint:
+        path = Path(arguments.checkpoint)
+        checkpoint = load_checkpoint(path)
+    else:
+        path, checkpoint = _checkpoint_of(arguments.folder)
     tokenizer, config = checkpoint.tokenizer, checkpoint.config
     prompt = _prompt(arguments.prompt, tokenizer)
     with use(arguments.backend or config.backend):
@@ -74,11 +78,11 @@ def _choice(arguments: Namespace) -> dict:
     return {name: getattr(arguments, name) for name in names}
 
 
-def _checkpoint_of(folder: str | None) -> Path:
+def _checkpoint_of(folder: str | None) -> tuple[Path, Checkpoint]:
     run_folder = RunFolder.open(latest_run() if folder is None else folder)
     for path in (run_folder.best, run_folder.last):
         if path.exists():
-            return path
+            return path, checkpoint_of(run_folder, path)
     raise CheckpointError(
         f"The run in {str(run_folder.path)!r} has no checkpoint yet; go on with forgenb train --resume "
         f"{run_folder.path}."

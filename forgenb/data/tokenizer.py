@@ -129,8 +129,15 @@ class CharTokenizer:
         """
         try:
             entries = json.loads(text, object_pairs_hook=_unique_entries)
+        except ArgumentError:
+            raise
         except json.JSONDecodeError as error:
             raise ArgumentError(f"A tokenizer must be JSON: {error}.") from error
+        except (RecursionError, ValueError):
+            raise ArgumentError(
+                "A tokenizer must be a JSON object of characters and ids, got one that is nested too deeply or has a "
+                "number of thousands of digits."
+            ) from None
         if not isinstance(entries, Mapping):
             raise ArgumentError(f"A tokenizer must be a JSON object of characters and ids, got {text:.40}.")
         by_id: dict[int, str] = {}
@@ -143,19 +150,19 @@ class CharTokenizer:
 
 
 def _unique_entries(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for position, key in enumerate(keys) if key in keys[:position])
-        raise ArgumentError(f"Character {twice!r} is a duplicate in this tokenizer.")
+    entries: dict[str, object] = {}
+    for character, place in pairs:
+        if character in entries:
+            raise ArgumentError(f"Character {character!r:.40} is a duplicate in this tokenizer.")
+        entries[character] = place
     return entries
 
 
 def _check_entry(character: str, place: object, count: int) -> None:
     if len(character) != 1:
-        raise ArgumentError(f"A tokenizer's keys must be single characters, got {character!r}.")
+        raise ArgumentError(f"A tokenizer's keys must be single characters, got {character!r:.40}.")
     if not isinstance(place, int) or isinstance(place, bool) or not 0 <= place < count:
         raise ArgumentError(
             f"The id of {character!r} must be an integer from 0 to {count - 1} "
-            f"(there are {count} characters), got {place!r}."
+            f"(there are {count} characters), got {place!r:.40}."
         )

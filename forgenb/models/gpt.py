@@ -7,6 +7,7 @@ Imports `forgenb.nn` and ops; no optimiser, data or file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +68,28 @@ class GPTConfig:
         """How many numbers the model learns: vc + tc + layers (12 c^2 + 13 c) + 2 c."""
         c = self.width
         return (self.vocab + self.context) * c + self.layers * (12 * c * c + 13 * c) + 2 * c
+
+    def shapes(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Name and shape of each parameter, in canonical order and one at a time: nothing is allocated."""
+        c = self.width
+        block = (
+            ("ln_1.weight", (c,)),
+            ("ln_1.bias", (c,)),
+            ("attn.c_attn.weight", (c, 3 * c)),
+            ("attn.c_attn.bias", (3 * c,)),
+            ("attn.c_proj.weight", (c, c)),
+            ("attn.c_proj.bias", (c,)),
+            ("ln_2.weight", (c,)),
+            ("ln_2.bias", (c,)),
+            ("mlp.c_fc.weight", (c, 4 * c)),
+            ("mlp.c_fc.bias", (4 * c,)),
+            ("mlp.c_proj.weight", (4 * c, c)),
+            ("mlp.c_proj.bias", (c,)),
+        )
+        yield from (("wte.weight", (self.vocab, c)), ("wpe.weight", (self.context, c)))
+        for layer in range(self.layers):
+            yield from ((f"h.{layer}.{name}", shape) for name, shape in block)
+        yield from (("ln_f.weight", (c,)), ("ln_f.bias", (c,)))
 
 
 class Attention(Module):

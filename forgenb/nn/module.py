@@ -167,18 +167,30 @@ class Module:
 
 def check_state(wanted: Mapping[str, tuple], state: Mapping[str, np.ndarray]) -> None:
     """Compare names, shapes and dtypes with those `wanted`; raise one error that lists all differences."""
-    names = [f"{name} is missing" for name in wanted if name not in state]
-    names += [f"{name} is unknown here" for name in state if name not in wanted]
-    shapes = []
-    for name, (shape, dtype) in wanted.items():
-        found = host_values(state[name]) if name in state else None
-        if found is not None and found.shape != shape:
-            shapes.append(f"{name} has shape {found.shape}, needed is {shape}")
-        elif found is not None and found.dtype != dtype:
-            names.append(f"{name} has dtype {found.dtype}, needed is {dtype.name}")
+    names, shapes = misfits(wanted, {name: _layout(value) for name, value in state.items()})
     if names or shapes:
         kind = CheckpointError if names else ShapeError
         raise kind(f"the state does not fit: {'; '.join(names + shapes)}. Nothing was loaded.")
+
+
+def misfits(wanted: Mapping[str, tuple], found: Mapping[str, tuple]) -> tuple[list[str], list[str]]:
+    """How layouts by name, each a shape and a dtype, differ: in names or dtypes, and in shapes."""
+    names = [f"{name} is missing" for name in wanted if name not in found]
+    names += [f"{name} is unknown here" for name in found if name not in wanted]
+    shapes = []
+    for name in [name for name in wanted if name in found]:
+        (shape, dtype), (own_shape, own_dtype) = wanted[name], found[name]
+        if own_shape != shape:
+            shapes.append(f"{name} has shape {own_shape}, needed is {shape}")
+        elif own_dtype != dtype:
+            label = own_dtype.name if own_dtype.isnative else f"{own_dtype.name} of another byte order"
+            names.append(f"{name} has dtype {label}, needed is {dtype.name}")
+    return names, shapes
+
+
+def _layout(value) -> tuple:
+    array = host_values(value)
+    return array.shape, array.dtype
 
 
 def move(parameter: Parameter | Buffer, backend: str) -> None:
@@ -196,6 +208,10 @@ def move(parameter: Parameter | Buffer, backend: str) -> None:
 
 def overwrite(target: Tensor, values: np.ndarray) -> None:
     """Write an array of the same shape into the memory of `target`, whose version grows."""
-    source = from_array(host_values(values).astype(target.dtype, copy=False), target.backend)
+    copy_into(target, from_array(host_values(values).astype(target.dtype, copy=False), target.backend))
+
+
+def copy_into(target: Tensor, source: Tensor) -> None:
+    """Write a tensor of the same shape, dtype and backend into the memory of `target`, whose version grows."""
     run_map(copy_kernel, (source,), into=(target,))
     target.changed()

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 
 from ..dtypes import compute_dtype
-from ..errors import ArgumentError
+from ..errors import ArgumentError, CheckpointError
 from ..nn.module import check_state, overwrite
 from ..ops.apply import copied
 from ..routine import after_each_run, late, on_each_run, outside_recording
@@ -183,21 +183,44 @@ class Optimizer:
         Raises
         ------
         CheckpointError, ShapeError
-            If entries are missing, unknown, or of another shape or dtype.
+            If entries are missing, unknown, or of another shape or dtype, or a count is none.
         """
-        names = [name for name in self.params if f"count/{name}" in state]
-        scalar = ((), np.dtype("int64"))
-        wanted: dict[str, tuple] = {"step": scalar} | {f"count/{name}": scalar for name in names}
-        for name in names:
-            p = self.params[name]
-            wanted |= {f"{slot}/{name}": (p.shape, compute_dtype(p.dtype)) for slot in self.slots}
-        check_state(wanted, state)
-        self.steps = int(state["step"])
-        self._counts = {name: int(state[f"count/{name}"]) for name in names}
-        self._state = {name: tuple(zeros_like(self.params[name]) for _ in self.slots) for name in names}
-        for name, tensors in self._state.items():
+        own = {name: (p.shape, p.dtype) for name, p in self.params.items()}
+        check_state(state_layouts(own, self.slots, state), state)
+        counts = {name: int(state[f"count/{name}"]) for name in self.params if f"count/{name}" in state}
+        steps = int(state["step"])
+        wrong = [f"count/{name} is {count}" for name, count in counts.items() if not 1 <= count <= steps]
+        if steps < 0 or wrong:
+            raise CheckpointError(
+                f"the state does not fit: step is {steps}, at least 0 is needed, and counts from 1 to it; "
+                f"{'; '.join(wrong) or 'no count differs'}. Nothing was loaded."
+            )
+        made = {name: tuple(zeros_like(self.params[name]) for _ in self.slots) for name in counts}
+        for name, tensors in made.items():
             for slot, t in zip(self.slots, tensors):
                 overwrite(t, state[f"{slot}/{name}"])
+        self.steps, self._counts, self._state = steps, counts, made
+
+
+def state_layouts(params: Mapping[str, tuple], slots: tuple[str, ...], stored: Container[str]) -> dict[str, tuple]:
+    """What the state of an optimiser must hold: name -> (shape, dtype).
+
+    Parameters
+    ----------
+    params : mapping
+        Name -> (shape, dtype) of every parameter.
+    slots : tuple of str
+        Those of the optimiser.
+    stored : container of str
+        The names of a state: a parameter of which it has a count has taken steps, and needs its slots too.
+    """
+    scalar = ((), np.dtype("int64"))
+    wanted: dict[str, tuple] = {"step": scalar}
+    for name, (shape, dtype) in params.items():
+        if f"count/{name}" in stored:
+            wanted[f"count/{name}"] = scalar
+            wanted |= {f"{slot}/{name}": (shape, compute_dtype(dtype)) for slot in slots}
+    return wanted
 
 
 def zeros_like(p: Tensor) -> Tensor:

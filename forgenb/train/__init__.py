@@ -24,6 +24,7 @@ from forgenb.train.modes import retain_all, set_hosted, set_materialized, set_on
 from forgenb.train.once import forward_and_forget, forward_once
 from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
 from forgenb.train.parameters import diff_or_error, is_param, parameters
+from forgenb.train.params import LoadedParams, load_params, save_params
 from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
 from forgenb.train.progress_bar import ProgressBar
 from forgenb.train.report import DivergedError, StepReport
@@ -46,6 +47,7 @@ __all__ = [
     "EarlyStopping",
     "EpochReport",
     "JsonLines",
+    "LoadedParams",
     "LossPlot",
     "ParallelUpdate",
     "ProgressBar",
@@ -71,6 +73,7 @@ __all__ = [
     "is_param",
     "latest_run",
     "load_checkpoint",
+    "load_params",
     "next_run",
     "parallel_update",
     "parameters",
@@ -80,6 +83,7 @@ __all__ = [
     "round_robin",
     "round_robin_dry_run",
     "save_checkpoint",
+    "save_params",
     "sequence",
     "sequential_loop",
     "set_hosted",

@@ -7,7 +7,13 @@ from forgenb.models import GPT, GPTConfig
 from forgenb.optim import AdamW, Optimizer
 from forgenb.train.config import TrainConfig
 
-__all__ = ["build_model", "build_optimizer"]
+__all__ = ["build_model", "build_optimizer", "gpt_config"]
+
+
+def gpt_config(config: TrainConfig, vocabulary: int) -> GPTConfig:
+    """The sizes of a run's model, for so many different characters; nothing is allocated."""
+    c = config
+    return GPTConfig(vocabulary, c.context, c.layers, c.heads, c.width, c.dropout)
 
 
 def build_model(config: TrainConfig, vocabulary: int) -> GPT:
@@ -20,8 +26,7 @@ def build_model(config: TrainConfig, vocabulary: int) -> GPT:
     vocabulary
         How many characters its text has.
     """
-    c = config
-    return GPT(GPTConfig(vocabulary, c.context, c.layers, c.heads, c.width, c.dropout), seed=c.seed)
+    return GPT(gpt_config(config, vocabulary), seed=config.seed)
 
 
 def build_optimizer(config: TrainConfig, model: GPT) -> Optimizer:

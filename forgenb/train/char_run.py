@@ -16,12 +16,12 @@ from forgenb.train.build import build_model, build_optimizer
 from forgenb.train.callback import Callback
 from forgenb.train.callbacks import BestCheckpoint
 from forgenb.train.char_folder import CharFolder
-from forgenb.train.checkpoint import load_checkpoint
 from forgenb.train.config import TrainConfig
 from forgenb.train.corpus import Corpus, prepare
 from forgenb.train.distributed import DistributedStep, World
 from forgenb.train.evaluate import evaluate
 from forgenb.train.files import StrPath
+from forgenb.train.reopening import reopen
 from forgenb.train.run_folder import RunFolder
 from forgenb.train.shards import ShardedStep
 from forgenb.train.train_step import TrainStep
@@ -190,7 +190,7 @@ class CharRun(Trainer):
         ArgumentError
             The text has changed, the run is at a later step than `steps`, or another process trains it.
         """
-        folder = None if world is not None and not world.first else RunFolder.open(path)
+        folder, checkpoint = (None, None) if world is not None and not world.first else reopen(path)
         config = _shared(folder, path, world)
         corpus = prepare(config)
         if folder is not None and corpus.sha256 != folder.text_sha256:
@@ -198,13 +198,8 @@ class CharRun(Trainer):
         if world is not None:
             world.agree("the text", corpus.sha256)
         config = config if steps is None else replace(config, steps=steps)
-        kept = None if folder is None else _opened(folder, corpus, config)
+        kept = None if folder is None else CharFolder(folder, corpus, config, checkpoint)
         return cls(kept, corpus, config, callbacks, streams, world)
-
-
-def _opened(folder: RunFolder, corpus: Corpus, config: TrainConfig) -> CharFolder:
-    """The folder with its last checkpoint, where there is one."""
-    return CharFolder(folder, corpus, config, load_checkpoint(folder.last) if folder.last.exists() else None)
 
 
 def _shared(folder: RunFolder | None, path: StrPath, world: World | None) -> TrainConfig:

@@ -1,10 +1,12 @@
 """One file from which training goes on or text is generated.
 
-Imports `files`, `config`, modules, optimisers and the tokenizer; never pickle, and nothing that needs the run's
-folder.
+A file is read in the order of trust: its header, its text, whether the tensors that the header tells of are those of
+the model that the text tells of, and only then a tensor. So no file makes this module allocate what it does not hold.
+
+Imports `files`, `fitting`, `config`, modules, optimisers and the tokenizer; never pickle, and nothing that needs the
+run's folder.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,18 +14,30 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from forgenb.data import CharTokenizer
-from forgenb.errors import ArgumentError, CheckpointError, ForgeError
+from forgenb.errors import CheckpointError, ForgeError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.tensor import host_values
 from forgenb.train.config import TrainConfig
-from forgenb.train.files import StrPath, read_arrays, write_arrays
+from forgenb.train.documents import encoded
+from forgenb.train.files import write_arrays
+from forgenb.train.fitting import check_layouts, finite, first_not_finite, needed_layouts
+from forgenb.train.metadata import PROGRESS, Fields, read_metadata
+from forgenb.train.opening import StrPath
+from forgenb.train.tensor_file import opened_tensors
+from forgenb.train.vocabulary import check_vocabulary, vocabulary_of
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
 Arrays = dict[str, np.ndarray]
 FORMAT = 1
 KEY = "forgenb.train"
+FIELDS: Fields = {
+    "config": ("an object", lambda x: isinstance(x, dict)),
+    "characters": ("a text", lambda x: isinstance(x, str)),
+    "text_sha256": ("a text", lambda x: isinstance(x, str)),
+    **PROGRESS,
+}
 
 
 @dataclass(frozen=True)
@@ -58,18 +72,22 @@ class Checkpoint:
     optimizer: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def restore(self, path: StrPath, model: Module, optimizer: Optimizer | None = None) -> None:
-        """Put the state into a model and an optimiser of the same shapes.
+        """Put the state into a model and an optimiser of the same shapes: into both, or into none.
 
         Raises
         ------
         CheckpointError
             Names or shapes differ; the message names `path` and says which.
         """
+        before = model.state_dict()
         try:
             model.load_state_dict(dict(self.model))
             if optimizer is not None:
                 optimizer.load_state_dict(dict(self.optimizer))
-        except (ForgeError, KeyError, ValueError) as error:
+        except BaseException as error:
+            model.load_state_dict(before)
+            if not isinstance(error, (ForgeError, KeyError, ValueError)):
+                raise
             raise CheckpointError(
                 f"The checkpoint {os.fspath(path)!r} does not fit the model that it describes: {error}"
             ) from error
@@ -81,8 +99,10 @@ def save_checkpoint(path: StrPath, checkpoint: Checkpoint) -> None:
     Raises
     ------
     CheckpointError
-        The file cannot be written; an old one stays as it was.
+        The file cannot be written, or could not be read again: a value is not finite, or the vocabulary has half of
+        a character. An old file stays as it was.
     """
+    place = os.fspath(path)
     about = {
         "format": FORMAT,
         "config": checkpoint.config.to_dict(),
@@ -92,9 +112,17 @@ def save_checkpoint(path: StrPath, checkpoint: Checkpoint) -> None:
         "best_val": checkpoint.best_val,
         "seconds": checkpoint.seconds,
     }
+    check_vocabulary(checkpoint.tokenizer, f"The checkpoint {place!r} was not written.")
     arrays = {f"model.{name}": host_values(value) for name, value in checkpoint.model.items()}
     arrays |= {f"optimizer.{name}": host_values(value) for name, value in checkpoint.optimizer.items()}
-    write_arrays(path, arrays, {KEY: json.dumps(about)})
+    for name, array in arrays.items():
+        position = first_not_finite(np.ascontiguousarray(array))
+        if position is not None:
+            raise CheckpointError(
+                f"The checkpoint {place!r} was not written: {name!r} has {array[position]} at position {position}, "
+                "and training could not go on from that."
+            )
+    write_arrays(path, arrays, {KEY: encoded(about, f"The checkpoint {place!r}")})
 
 
 def load_checkpoint(path: StrPath) -> Checkpoint:
@@ -103,59 +131,34 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
     Raises
     ------
     CheckpointError
-        The file is missing, truncated, or not a checkpoint of a training run; the message says what it lacks.
+        The file is missing, truncated, damaged, or not a checkpoint of a training run; or its tensors are not those
+        of the model that it describes, or are not finite. The message says what is wrong and where. Nothing that
+        the file merely claims was allocated.
     """
-    arrays, metadata = read_arrays(path)
     place = os.fspath(path)
-    if KEY not in metadata:
-        raise CheckpointError(
-            f"{place!r} is a safetensors file but no checkpoint of a training run: it lacks the "
-            f"metadata {KEY!r}. forgenb.load reads its tensors."
-        )
-    about = _parsed(place, metadata[KEY])
-    model = _under("model.", arrays)
-    if not model:
-        raise CheckpointError(f"The checkpoint {place!r} is incomplete: it lacks every tensor of the model.")
-    try:
-        tokenizer = CharTokenizer(about["characters"])
-    except ArgumentError as error:
-        raise CheckpointError(f"The checkpoint {place!r} is damaged. {error}") from error
+    with opened_tensors(path) as file:
+        if KEY not in file.metadata:
+            raise CheckpointError(
+                f"{place!r} is a safetensors file but no checkpoint of a training run: it lacks the "
+                f"metadata {KEY!r}. forgenb.load reads its tensors."
+            )
+        about = read_metadata(place, file.metadata[KEY], FORMAT, FIELDS)
+        config = TrainConfig.from_dict(about["config"], f"The checkpoint {place!r}")
+        tokenizer = vocabulary_of(about["characters"], f"The checkpoint {place!r} is damaged.")
+        if not any(name.startswith("model.") for name in file.layouts):
+            raise CheckpointError(f"The checkpoint {place!r} is incomplete: it lacks every tensor of the model.")
+        check_layouts(place, needed_layouts(config, len(tokenizer), file.layouts), file.layouts)
+        arrays = {name: finite(file, name) for name in file.layouts}
     return Checkpoint(
-        TrainConfig.from_dict(about["config"], f"The checkpoint {place!r}"),
+        config,
         tokenizer,
         about["text_sha256"],
         about["step"],
         about["best_val"],
         about["seconds"],
-        model,
+        _under("model.", arrays),
         _under("optimizer.", arrays),
     )
-
-
-def _parsed(place: str, text: str) -> dict:
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "config": dict,
-        "characters": str,
-        "text_sha256": str,
-        "step": int,
-        "best_val": (float, type(None)),
-        "seconds": float,
-    }
-    try:
-        about = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise CheckpointError(f"The checkpoint {place!r} is damaged: its metadata: {error}.") from error
-    version = about.get("format") if isinstance(about, dict) else None
-    if version != FORMAT:
-        raise CheckpointError(
-            f"The checkpoint {place!r} has format {version!r}, this forgenb reads {FORMAT}; use the version "
-            "of forgenb that wrote it."
-        )
-    wrong = [name for name, kind in kinds.items() if not isinstance(about.get(name, ...), kind)]
-    if wrong:
-        lacking = ", ".join(wrong)
-        raise CheckpointError(f"The checkpoint {place!r} is incomplete: its metadata lacks {lacking}.")
-    return about
 
 
 def _under(prefix: str, arrays: Arrays) -> Arrays:

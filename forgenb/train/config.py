@@ -1,6 +1,7 @@
 """What a training run is: every choice that decides its numbers, checked when it is made.
 
-Imports `forgenb.errors` and the schedule; what does not decide a number (threads, folders) is no choice of a run.
+Imports `forgenb.errors`, `documents` and the schedule; what does not decide a number (threads, folders) is no choice
+of a run.
 """
 
 import math
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass, fields
 
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.optim import warmup_cosine
+from forgenb.train.documents import shown
 
 __all__ = ["TrainConfig"]
 
@@ -89,24 +91,24 @@ class TrainConfig:
         for name in names:
             value = getattr(self, name)
             if type(value) is not int or not least <= value < 2**63:
-                yield f"{name} must be a whole number of at least {least}, got {value!r}"
+                yield f"{name} must be a whole number of at least {least}, got {shown(value)}"
 
     def _real(self) -> Iterator[str]:
         for name, (words, fits) in _REAL.items():
             value = getattr(self, name)
-            if not _is_number(value) or not math.isfinite(value) or not fits(value):
-                yield f"{name} must be a number {words}, got {value!r}"
+            if not _is_finite(value) or not fits(value):
+                yield f"{name} must be a number {words}, got {shown(value)}"
 
     def _texts(self) -> Iterator[str]:
         if self.data is not None and (not isinstance(self.data, str) or not self.data):
-            yield f"data must be the name of a file, got {self.data!r}"
+            yield f"data must be the name of a file, got {shown(self.data)}"
         if not isinstance(self.backend, str) or not self.backend:
-            yield f"backend must be a name, got {self.backend!r}"
+            yield f"backend must be a name, got {shown(self.backend)}"
 
     def _betas(self) -> Iterator[str]:
         two = isinstance(self.betas, tuple) and len(self.betas) == 2
-        if not two or not all(_is_number(beta) and 0 <= beta < 1 for beta in self.betas):
-            yield f"betas must be two numbers from 0 up to but not including 1, got {self.betas!r}"
+        if not two or not all(_is_finite(beta) and 0 <= beta < 1 for beta in self.betas):
+            yield f"betas must be two numbers from 0 up to but not including 1, got {shown(self.betas)}"
 
     def _pairs(self) -> Iterator[str]:
         if self.width % self.heads:
@@ -133,7 +135,10 @@ class TrainConfig:
         """
         names = {field.name for field in fields(cls)}
         if not isinstance(values, dict) or values.keys() != names:
-            got = sorted(values) if isinstance(values, dict) else type(values).__name__
+            got = type(values).__name__
+            if isinstance(values, dict):
+                lacking, unknown = sorted(names - values.keys()), sorted(map(str, values.keys() - names))
+                got = f"all but {lacking}, and {shown(unknown)} besides"
             raise CheckpointError(
                 f"{where} does not hold the choices of a training run: it needs {sorted(names)}, got {got}."
             )
@@ -144,5 +149,11 @@ class TrainConfig:
             raise CheckpointError(f"{where} is damaged. {error}") from error
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _is_finite(value: object) -> bool:
+    """Whether `value` is a number that a float can be."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number above 1.8e308
+        return False

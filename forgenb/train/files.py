@@ -3,13 +3,14 @@
 A file is first written under a temporary name in the same folder, flushed to the disk, and then renamed over
 the old one, so that a crash at any moment leaves either the old file or the new one.
 
-Imports tensors, dtypes and safetensors; what the arrays mean is not known here.
+Imports tensors, dtypes, safetensors and how its files are read; what the arrays mean is not known here.
 """
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +19,14 @@ from forgenb.backend import get_backend
 from forgenb.dtypes import ORDER
 from forgenb.errors import CheckpointError
 from forgenb.tensor import Tensor, from_array, host_values
+from forgenb.train.opening import StrPath, reason
+from forgenb.train.tensor_file import opened_tensors
 
-__all__ = ["is_temporary", "load", "read_arrays", "save", "write_arrays", "write_whole"]
+__all__ = ["is_temporary", "load", "read_arrays", "replacing", "save", "write_arrays", "write_whole"]
 
-StrPath = str | os.PathLike[str]
 Text = Mapping[str, str]
+MOST_HEADER = 100_000_000
+"""The format's own limit of a header; what a checkpoint may have is less."""
 
 
 def save(path: StrPath, tensors: Mapping[str, Tensor | ArrayLike], metadata: Text | None = None) -> None:
@@ -82,31 +86,13 @@ def write_arrays(path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Text
 
 def read_arrays(path: StrPath) -> tuple[dict[str, NDArray], dict[str, str]]:
     """Return the arrays and the metadata of a safetensors file; see `load` for the errors."""
-    from safetensors import SafetensorError, safe_open
-
-    place = os.fspath(path)
-    try:
-        with safe_open(place, framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-            metadata = file.metadata() or {}
-    except OSError as error:
-        raise CheckpointError(f"The checkpoint {place!r} cannot be read: {reason(error)}.") from error
-    except (SafetensorError, TypeError, AttributeError) as error:
-        raise CheckpointError(
-            f"{place!r} is not a complete safetensors file ({error}): it is truncated or was made by "
-            "something else; use another checkpoint."
-        ) from error
-    for name, array in arrays.items():
-        if array.dtype not in ORDER:
-            raise CheckpointError(
-                f"The checkpoint {place!r} has {name!r} of dtype {array.dtype}, which forgenb does not have; "
-                f"convert it to one of {', '.join(dtype.name for dtype in ORDER)}."
-            )
-    return arrays, metadata
+    with opened_tensors(path, MOST_HEADER) as file:
+        return {name: file.read(name) for name in file.layouts}, file.metadata
 
 
-def write_whole(path: StrPath, data: bytes) -> None:
-    """Replace a file by `data`, so that a crash at any moment leaves the old content or the new.
+@contextlib.contextmanager
+def replacing(path: StrPath) -> Iterator[BinaryIO]:
+    """Give a file to write, which takes the place of `path` at the end of the ``with`` block, unless that raises.
 
     Raises
     ------
@@ -117,8 +103,9 @@ def write_whole(path: StrPath, data: bytes) -> None:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         try:
-            with open(temporary, "wb") as file:
-                file.write(data)
+            temporary.unlink(missing_ok=True)
+            with open(temporary, "xb") as file:
+                yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, target)
@@ -132,6 +119,12 @@ def write_whole(path: StrPath, data: bytes) -> None:
             f"{os.fspath(path)!r} cannot be written: {reason(error)}. What was there before is unchanged; "
             "make room or choose another place."
         ) from error
+
+
+def write_whole(path: StrPath, data: bytes) -> None:
+    """Replace a file by `data`, so that a crash at any moment leaves the old content or the new; see `replacing`."""
+    with replacing(path) as file:
+        file.write(data)
 
 
 def sync_folder(folder: Path) -> None:
@@ -156,8 +149,3 @@ def remove_temporaries(folder: Path) -> None:
 def is_temporary(name: str) -> bool:
     """Whether a file name is one that an interrupted `write_whole` leaves."""
     return name.startswith(".") and name.endswith(".tmp")
-
-
-def reason(error: OSError) -> str:
-    """What the system said, in its words."""
-    return error.strerror or str(error)

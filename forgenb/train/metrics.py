@@ -1,18 +1,21 @@
 """The curve of a run: one JSON object a line, appended as training goes on.
 
-Imports `files` and `forgenb.errors`; it does not know what a model is.
+Imports `opening`, `documents` and `forgenb.errors`; it does not know what a model is.
 """
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from forgenb.errors import ArgumentError, CheckpointError
-from forgenb.train.files import reason
+from forgenb.train.documents import parsed
+from forgenb.train.opening import StrPath, opened, reason
 
 __all__ = ["Metrics", "read_metrics"]
 
+LONGEST = 1 << 16
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
 
 
@@ -43,7 +46,7 @@ class Metrics:
             raise self._failed(error) from error
         try:
             _lock(self._handle, path)
-            self._size = _length_until(path.read_bytes(), step)
+            self._size = _length_until(path, step)
             os.truncate(self._handle, self._size)
         except BaseException:
             self.close()
@@ -81,22 +84,40 @@ class Metrics:
         )
 
 
-def read_metrics(path: Path) -> list[dict]:
-    """Return every whole line of a ``metrics.jsonl``."""
-    return [json.loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+def read_metrics(path: StrPath) -> list[dict]:
+    """Return every whole line of a ``metrics.jsonl``.
+
+    Raises
+    ------
+    CheckpointError
+        The file cannot be read, or a whole line is none that a run writes; the message has its number.
+    """
+    with opened(path) as file:
+        return [
+            parsed(line, f"{os.fspath(path)!r} is damaged: line {number}")
+            for number, line in enumerate(_lines(file), start=1)
+            if line.endswith(b"\n") or len(line) == LONGEST
+        ]
 
 
-def _length_until(data: bytes, step: int) -> int:
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, of which a very long one comes in pieces."""
+    return iter(lambda: file.readline(LONGEST), b"")
+
+
+def _length_until(path: Path, step: int) -> int:
     """How many bytes hold the whole lines up to `step`."""
     length = 0
-    for line in data.splitlines(keepends=True):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            break
-        if not line.endswith(b"\n") or not isinstance(row, dict) or row.get("step", step + 1) > step:
-            break
-        length += len(line)
+    with opened(path) as file:
+        for line in _lines(file):
+            try:
+                row = parsed(line, "")
+            except CheckpointError:
+                break
+            found = row.get("step")
+            if not line.endswith(b"\n") or type(found) is not int or found > step:
+                break
+            length += len(line)
     return length
 
 

@@ -3,11 +3,10 @@
 ``config.json`` is written first and makes a folder a run; whatever moment a process is killed at, the folder
 resumes from ``last.safetensors``, or from the start where there is none yet.
 
-Imports `config`, `files` and the tokenizer; no model and no optimiser.
+Imports `config`, `files`, `documents`, `vocabulary` and the tokenizer; no model and no optimiser.
 """
 
 import contextlib
-import json
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +14,16 @@ from pathlib import Path
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.train.config import TrainConfig
-from forgenb.train.files import StrPath, is_temporary, reason, remove_temporaries, sync_folder, write_whole
+from forgenb.train.documents import MOST, bounded, encoded, parsed, shown
+from forgenb.train.files import is_temporary, remove_temporaries, sync_folder, write_whole
+from forgenb.train.opening import StrPath, read_small, reason
+from forgenb.train.vocabulary import read_vocabulary
 
 __all__ = ["RunFolder", "latest_run", "next_run"]
 
 FORMAT = 1
+VOCABULARY = "vocab.json"
+FILES = ("config.json", VOCABULARY, "metrics.jsonl", "last.safetensors", "best.safetensors")
 
 
 @dataclass(frozen=True)
@@ -80,32 +84,31 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: StrPath) -> "RunFolder":
-        """Read the ``config.json`` of a folder.
+        """Read the ``config.json`` of a folder, and look at what else it holds.
 
         Raises
         ------
         CheckpointError
-            The folder holds no run, or its ``config.json`` is damaged.
+            The folder holds no run; its ``config.json`` or ``vocab.json`` is damaged; or one of its files is a link, a
+            folder or a device, through which a run would read or write what is not its own.
         """
         place = Path(path) / "config.json"
-        try:
-            about = json.loads(place.read_bytes())
-        except FileNotFoundError as error:
+        if not os.path.lexists(place):
             raise CheckpointError(
                 f"{os.fspath(path)!r} holds no run: there is no config.json in it. Give the folder that a "
                 "training printed, or start one with --out."
-            ) from error
-        except OSError as error:
-            raise CheckpointError(f"{str(place)!r} cannot be read: {reason(error)}.") from error
-        except ValueError as error:
-            raise CheckpointError(f"{str(place)!r} is damaged: it is no JSON ({error}).") from error
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
-            found = about.get("format") if isinstance(about, dict) else None
-            raise CheckpointError(f"{str(place)!r} has format {found!r}, this forgenb reads {FORMAT}.")
+            )
+        _check_files(Path(path))
+        about = parsed(read_small(place, MOST), f"{str(place)!r} is damaged: it")
+        version = about.get("format")
+        if type(version) is not int or version != FORMAT:
+            raise CheckpointError(f"{str(place)!r} has format {shown(version)}, this forgenb reads {FORMAT}.")
         digest, characters = about.get("text_sha256"), about.get("characters")
-        if not isinstance(digest, str) or not isinstance(characters, int):
+        if not isinstance(digest, str) or type(characters) is not int or characters < 1:
             raise CheckpointError(f"{str(place)!r} is incomplete: it lacks the hash or length of the text.")
         config = TrainConfig.from_dict(about.get("config"), repr(str(place)))
+        if os.path.lexists(Path(path) / VOCABULARY):
+            read_vocabulary(Path(path) / VOCABULARY)
         return cls(Path(path), config, digest, characters)
 
     def with_steps(self, steps: int) -> "RunFolder":
@@ -116,9 +119,9 @@ class RunFolder:
 
     def write_vocabulary(self, tokenizer: CharTokenizer) -> None:
         """Write ``vocab.json`` unless it is there."""
-        place = self.path / "vocab.json"
+        place = self.path / VOCABULARY
         if not place.exists():
-            write_whole(place, tokenizer.to_json().encode())
+            write_whole(place, bounded(tokenizer.to_json(), repr(str(place))).encode())
 
     def clean(self) -> None:
         """Remove what a killed process left half-written; nobody else may be writing."""
@@ -126,8 +129,7 @@ class RunFolder:
 
     def discard(self) -> None:
         """Remove a run that could not begin, and those folders that were made for it."""
-        names = ("config.json", "vocab.json", self.metrics.name, self.last.name, self.best.name)
-        for file in (self.path / name for name in names):
+        for file in (self.path / name for name in FILES):
             with contextlib.suppress(OSError):
                 file.unlink()
         self.clean()
@@ -140,7 +142,18 @@ class RunFolder:
             "characters": self.characters,
             "config": self.config.to_dict(),
         }
-        write_whole(self.path / "config.json", (json.dumps(about, indent=2) + "\n").encode())
+        place = self.path / "config.json"
+        write_whole(place, (encoded(about, repr(str(place)), indent=2) + "\n").encode())
+
+
+def _check_files(folder: Path) -> None:
+    """Refuse a folder some of whose files are links or none at all."""
+    for place in (folder / name for name in FILES):
+        if place.is_symlink() or (os.path.lexists(place) and not place.is_file()):
+            raise CheckpointError(
+                f"{str(place)!r} is no regular file of its own: a run reads and writes only files that lie in its "
+                "folder. Put the file itself there."
+            )
 
 
 def _make(path: Path) -> tuple[Path, ...]:

@@ -86,6 +86,9 @@ def test_json_round_trip(banana):
         ('{"a": true}', "must be an integer .* got True"),
         ('{"a": 0, "b": 0}', "Id 0 is given to both 'a' and 'b'"),
         ('{"a": 0, "a": 1}', "'a' is a duplicate"),
+        pytest.param("[" * 100_000, "one that is nested too deeply or has a number", id="nested"),
+        pytest.param('{"a": ' + "9" * 5000 + "}", "or has a number of thousands of digits", id="digits"),
+        pytest.param('{"' + "a" * 5000 + '": 0}', r"single characters, got 'a{39}\.$", id="long"),
     ],
 )
 def test_json_is_validated(text, message):

@@ -52,6 +52,8 @@ def test_names_are_those_of_gpt2_in_order():
 
 def test_parameter_counts():
     assert sum(p.size for p in GPT(SMALL).parameters()) == SMALL.parameters
+    assert list(SMALL.shapes()) == [(name, p.shape) for name, p in GPT(SMALL).named_parameters()]
+    assert next(GPTConfig(2**40, 1, 2**50, 1, 2**60).shapes()) == ("wte.weight", (2**40, 2**60))
     assert GPTConfig(65, 256, 6, 6, 384).parameters == 10_770_816
     assert GPTConfig(50257, 1024, 12, 12, 768).parameters == 124_439_808
 

@@ -216,6 +216,9 @@ def test_a_state_that_does_not_fit_is_refused():
         optimizer.load_state_dict(state | {"m/q": np.zeros(2)})
     with pytest.raises(ShapeError, match=r"v/p has shape \(3,\), needed is \(2,\)"):
         optimizer.load_state_dict(state | {"v/p": np.zeros(3)})
+    for changed in ({"step": np.array(-1)}, {"count/p": np.array(0)}, {"count/p": np.array(int(state["step"]) + 1)}):
+        with pytest.raises(CheckpointError, match="the state does not fit: step is .*Nothing was loaded"):
+            optimizer.load_state_dict(state | changed)
 
 
 def test_half_precision_parameters_have_float32_state():

@@ -34,6 +34,9 @@ def test_defaults_are_the_recipe():
         ("lr", math.inf, "lr must be a number above 0, got inf"),
         ("lr", math.nan, "lr must be a number above 0, got nan"),
         ("lr", "1", "lr must be a number above 0, got '1'"),
+        ("lr", 10**400, "lr must be a number above 0, got 1000"),
+        ("betas", (0.9, math.nan), "betas must be two numbers"),
+        ("data", ["a" * 300], r"data must be the name .*a{78}\.\.\."),
         ("lr", 1e-5, "min_lr must not exceed lr, got 0.0001 and 1e-05"),
         ("min_lr", -1.0, "min_lr must be a number of at least 0, got -1.0"),
         ("dropout", 1.0, "dropout must be a number of at least 0 and below 1, got 1.0"),
@@ -49,6 +52,11 @@ def test_defaults_are_the_recipe():
 def test_bad_choices_are_named(name, value, message):
     with pytest.raises(ArgumentError, match=message):
         TrainConfig(**{name: value})
+
+
+def test_numbers_that_python_does_not_spell_out():
+    with pytest.raises(ArgumentError, match="steps must .*, got a number of thousands of digits; decay must .* digits"):
+        TrainConfig(steps=10**5000, decay=10**5000)
 
 
 def test_all_bad_choices_come_in_one_paragraph():
@@ -78,5 +86,5 @@ def test_damaged_choices():
     with pytest.raises(CheckpointError, match="'x' is damaged. .*steps must be a whole number"):
         TrainConfig.from_dict({**values, "steps": "many"}, "'x'")
     del values["steps"]
-    with pytest.raises(CheckpointError, match="it needs .*'steps'"):
-        TrainConfig.from_dict(values, "'x'")
+    with pytest.raises(CheckpointError, match=r"it needs .*'steps'.*, got all but \['steps'\], and .*'note'.* besides"):
+        TrainConfig.from_dict({**values, "note": 1, 3: 4}, "'x'")

@@ -9,7 +9,7 @@ import safetensors.numpy
 
 import forgenb as fnb
 from forgenb.errors import CheckpointError
-from forgenb.train.files import is_temporary, read_arrays, write_arrays, write_whole
+from forgenb.train.files import is_temporary, read_arrays, replacing, write_arrays, write_whole
 
 ARRAYS = {
     "scalar": np.array(2.5),
@@ -61,7 +61,7 @@ def test_a_dtype_that_forgenb_has_not(tmp_path):
         fnb.save(tmp_path / "a", {"z": np.zeros(2, complex)})
     assert os.listdir(tmp_path) == []
     (tmp_path / "b").write_bytes(safetensors.numpy.save({"u": np.zeros(2, np.uint8)}))
-    with pytest.raises(CheckpointError, match="'u' of dtype uint8, which forgenb does not have"):
+    with pytest.raises(CheckpointError, match="'u' of dtype 'U8', which forgenb does not have"):
         fnb.load(tmp_path / "b")
 
 
@@ -130,6 +130,23 @@ def test_permissions_follow_the_umask(tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_under_the_temporary_name_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_bytes(b"mine")
+    (tmp_path / f".a.{os.getpid()}.tmp").symlink_to("precious")
+    write_whole(tmp_path / "a", b"new")
+    assert (tmp_path / "precious").read_bytes() == b"mine"
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert sorted(os.listdir(tmp_path)) == ["a", "precious"]
+
+
+def test_what_raises_while_a_file_is_written_leaves_the_old_one(tmp_path):
+    write_whole(tmp_path / "a", b"old")
+    with pytest.raises(TypeError, match="bytes-like"), replacing(tmp_path / "a") as file:
+        file.write("no bytes")
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a"]
 
 
 def test_temporary_names():

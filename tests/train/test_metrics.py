@@ -34,7 +34,19 @@ def test_lines_are_appended(path):
     assert steps_in(path) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("tail", ['{"step": 4', '{"step": 4}', "\x00\x00\n", "7\n", "{}\n", '{"step": 9}\n'])
+TAILS = [
+    '{"step": 4',
+    '{"step": 4}',
+    "\x00\x00\n",
+    "7\n",
+    "{}\n",
+    '{"step": 9}\n',
+    '{"step": "4"}\n',
+    '{"step": true}\n',
+]
+
+
+@pytest.mark.parametrize("tail", [*TAILS, pytest.param("[" * 50_000 + "\n", id="nested")])
 def test_later_and_half_written_lines_are_dropped(path, tail):
     write(path, 1, 2, 3)
     with open(path, "a") as file:

@@ -59,8 +59,12 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     [
         (None, "holds no run: there is no config.json"),
         ("{", "config.json' is damaged: it is no JSON"),
-        ("[]", "config.json' has format None, this forgenb reads 1"),
+        ("[]", "config.json' is damaged: it is no JSON object but a list"),
         ('{"format": 2}', "has format 2"),
+        ('{"format": true}', "has format True"),
+        ('{"format": 1, "text_sha256": "", "characters": true}', "lacks the hash or length of the text"),
+        ('{"format": 1, "text_sha256": "", "characters": 0}', "lacks the hash or length of the text"),
+        pytest.param("[" * 50_000, "config.json' is damaged: .*nested too deeply", id="nested"),
         ('{"format": 1}', "is incomplete: it lacks the hash or length of the text"),
         ('{"format": 1, "text_sha256": "", "characters": 1}', "does not hold the choices .* got NoneType"),
     ],
@@ -70,6 +74,28 @@ def test_a_damaged_folder(tmp_path, content, message):
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(CheckpointError, match=message):
         RunFolder.open(tmp_path)
+
+
+def test_files_that_are_not_its_own(tmp_path):
+    RunFolder.create(tmp_path / "run", CONFIG, "", 1)
+    (tmp_path / "mine").write_text("mine")
+    for name in ("metrics.jsonl", "vocab.json", "last.safetensors", "best.safetensors"):
+        (tmp_path / "run" / name).symlink_to(tmp_path / "mine")
+        with pytest.raises(CheckpointError, match=f"{name}' is no regular file of its own"):
+            RunFolder.open(tmp_path / "run")
+        (tmp_path / "run" / name).unlink()
+    (tmp_path / "latest").symlink_to("run")
+    assert RunFolder.open(tmp_path / "latest").config == CONFIG
+
+
+def test_a_vocabulary_that_is_damaged_or_too_large(tmp_path):
+    folder = RunFolder.create(tmp_path / "run", CONFIG, "", 1)
+    with pytest.raises(CheckpointError, match="vocab.json' was not written: its JSON has"):
+        folder.write_vocabulary(CharTokenizer("".join(map(chr, range(0x10000, 0x10000 + 70_000)))))
+    assert os.listdir(folder.path) == ["config.json"]
+    (folder.path / "vocab.json").write_text('{"a": 1}')
+    with pytest.raises(CheckpointError, match="vocab.json' is damaged. The id of 'a'"):
+        RunFolder.open(folder.path)
 
 
 def test_numbered_folders(tmp_path):

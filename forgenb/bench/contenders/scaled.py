@@ -17,7 +17,7 @@ import numpy as np
 from forgenb.backend import Stream
 from forgenb.train import ShardedStep
 from forgenb.train.distributed import BUCKET, DistributedStep, World, buckets, world
-from forgenb.train.share import Share
+from forgenb.train.share import PartialUpdate
 
 from . import with_forgenb
 from .specs import SPECS, Step
@@ -66,7 +66,7 @@ class ScaledWorker(Worker):
 
     def gradients(self) -> dict:
         """Bytes of each message of gradients, in the order in which they go."""
-        arenas = Share(self._model, self._batch, 0, len(self._batch[0])).update.arenas
+        arenas = PartialUpdate(self._model, self._batch, 0, len(self._batch[0])).update.arenas
         parts = [(arena.whole.dtype.itemsize, *part[2:]) for arena in arenas for part in buckets(arena, BUCKET)]
         return {"messages": [size * (end - begin) for size, begin, end in parts]}
 

@@ -1,0 +1,89 @@
+"""Files that are read with care: regular ones only, and in pieces that are counted before they are asked for.
+
+Imports NumPy and `forgenb.errors`; what the bytes mean is not known here.
+"""
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forgenb.errors import CheckpointError
+
+__all__ = ["StrPath", "filled", "opened", "read_small", "reason"]
+
+StrPath = str | os.PathLike[str]
+PIECE = 1 << 20
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Source(Protocol):
+    """What gives bytes."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+        ...
+
+
+@contextlib.contextmanager
+def opened(path: StrPath) -> Iterator[BinaryIO]:
+    """Open a regular file to read it; a pipe or a device, whose reading may never end, is not waited for.
+
+    Raises
+    ------
+    CheckpointError
+        The file is missing, is no regular file, or the system refuses to open or to read it.
+    """
+    place = os.fspath(path)
+    try:
+        handle = os.open(place, _FLAGS)
+    except (OSError, ValueError) as error:  # a null character in the name is a ValueError
+        raise CheckpointError(f"{place!r} cannot be read: {reason(error)}.") from error
+    try:
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise CheckpointError(f"{place!r} cannot be read: it is no regular file. Give the file itself.")
+            yield file
+    except OSError as error:
+        raise CheckpointError(f"{place!r} cannot be read: {reason(error)}.") from error
+
+
+def read_small(path: StrPath, most: int) -> bytes:
+    """The bytes of a file of at most `most`.
+
+    Raises
+    ------
+    CheckpointError
+        It is larger, or see `opened`.
+    """
+    with opened(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise CheckpointError(f"{os.fspath(path)!r} is damaged: it has more than {most} bytes, which no run writes.")
+    return data
+
+
+def filled(source: Source, shape: tuple[int, ...], dtype: np.dtype) -> NDArray | None:
+    """A new array from the next bytes of `source`, row-major in this machine's byte order; None where they end early.
+
+    `source` may hand out less than it is asked for, and is never asked for more than is missing.
+    """
+    array = np.empty(shape, dtype)
+    data = array.reshape(-1).view(np.uint8)
+    done = 0
+    while done < data.size:
+        piece = source.read(min(PIECE, data.size - done))
+        if not piece:
+            return None
+        data[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
+        done += len(piece)
+    return array
+
+
+def reason(error: Exception) -> str:
+    """What the system said, in its words."""
+    return getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,150 @@
+"""A safetensors file: eight bytes with the length of a header in JSON, the header, and the bytes of the tensors.
+
+The header is read and checked as a whole before any tensor is: what it declares must be the rest of the file, without
+a gap. A tensor's bytes are read only when somebody who knows what to expect asks for them. The file is not mapped into
+memory, so that one that is cut while it is read is an error and no crash.
+
+Imports dtypes and `documents`; writing is `files`, and nothing here knows what a checkpoint is.
+
+References
+----------
+The safetensors format, version 0.4.
+"""
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forgenb.dtypes import ORDER
+from forgenb.errors import CheckpointError
+from forgenb.train.documents import MOST, parsed, shown
+from forgenb.train.opening import StrPath, filled, opened
+
+__all__ = ["NAMES", "TensorFile", "opened_tensors"]
+
+NAMES = dict(zip(("BOOL", "I32", "I64", "F16", "F32", "F64"), ORDER))
+"""The format's names of dtypes -> forgenb's."""
+
+FIELDS = {"dtype", "shape", "data_offsets"}
+MOST_AXES = 32
+
+
+class TensorFile:
+    """A safetensors file whose header was checked; `opened_tensors` makes one.
+
+    Parameters
+    ----------
+    file
+        Open, at any place.
+    place
+        Its name, for messages.
+    most
+        The most bytes that its header may have.
+
+    Attributes
+    ----------
+    layouts : dict
+        Name -> (shape, dtype) of each tensor, in the order of their bytes.
+    metadata : dict
+        Text that travels with them.
+    """
+
+    def __init__(self, file: BinaryIO, place: str, most: int):
+        self._file, self.place = file, place
+        size = file.seek(0, 2)
+        file.seek(0)
+        length = int.from_bytes(file.read(8), "little")
+        if not 0 < length <= size - 8:
+            raise self._refused(f"a header of {length} bytes does not fit into its {size}")
+        if length > most:
+            raise self._refused(f"its header has {length} bytes, at most {most} are read")
+        header = parsed(file.read(length), f"{place!r} is not a complete safetensors file: its header", most)
+        self.metadata = self._texts(header.pop("__metadata__", {}))
+        self._begin = 8 + length
+        self.layouts: dict[str, tuple[tuple[int, ...], np.dtype]] = {}
+        self._places: dict[str, int] = {}
+        self._list(header, size - self._begin)
+
+    def read(self, name: str) -> NDArray:
+        """The values of one tensor, which take as much memory as `layouts` says."""
+        shape, dtype = self.layouts[name]
+        self._file.seek(self._begin + self._places[name])
+        array = filled(self._file, shape, dtype)
+        if array is None:
+            raise self._refused(f"it ends within {shown(name)}")
+        return array if sys.byteorder == "little" else array.byteswap()
+
+    def _list(self, header: dict[str, Any], size: int) -> None:
+        """Take over the tensors of a header, which fill `size` bytes one after the other."""
+        rows = sorted((self._entry(name, about) for name, about in header.items()), key=lambda row: row[3:])
+        end = 0
+        for name, shape, dtype, begin, stop in rows:
+            if begin != end:
+                raise self._refused(f"{shown(name)} begins at byte {begin} of its data, and {end} were told of before")
+            self.layouts[name], self._places[name], end = (shape, dtype), begin, stop
+        if end != size:
+            raise self._refused(f"its header tells of {end} bytes of data, and there are {size}")
+
+    def _entry(self, name: str, about: Any) -> tuple[str, tuple[int, ...], np.dtype, int, int]:
+        """Name, shape, dtype, first byte and end of one tensor."""
+        if not isinstance(about, dict) or about.keys() != FIELDS:
+            raise self._refused(f"{shown(name)} is described by {shown(about)}, needed are {', '.join(sorted(FIELDS))}")
+        shape, places = about["shape"], about["data_offsets"]
+        if not _are_sizes(shape) or len(shape) > MOST_AXES:
+            raise self._refused(f"{shown(name)} has the shape {shown(shape)}")
+        if not _are_sizes(places) or len(places) != 2:
+            raise self._refused(f"{shown(name)} has the bytes {shown(places)}")
+        dtype = NAMES.get(about["dtype"]) if isinstance(about["dtype"], str) else None
+        if dtype is None:
+            raise CheckpointError(
+                f"The checkpoint {self.place!r} has {shown(name)} of dtype {shown(about['dtype'])}, which forgenb does "
+                f"not have; convert it to one of {', '.join(NAMES)}."
+            )
+        needed = math.prod(shape) * dtype.itemsize
+        if places[1] - places[0] != needed:
+            raise self._refused(
+                f"{shown(name)} of shape {shown(tuple(shape))} and dtype {dtype.name} takes {shown(needed)} bytes, and "
+                f"has {shown(places[1] - places[0])}"
+            )
+        return name, tuple(shape), dtype, places[0], places[1]
+
+    def _texts(self, metadata: Any) -> dict[str, str]:
+        if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
+            raise self._refused("its metadata are not texts by name")
+        return metadata
+
+    def _refused(self, why: str) -> CheckpointError:
+        return CheckpointError(
+            f"{self.place!r} is not a complete safetensors file ({why}): it is truncated or was made by something "
+            "else; use another checkpoint."
+        )
+
+
+@contextmanager
+def opened_tensors(path: StrPath, most: int = MOST) -> Iterator[TensorFile]:
+    """Open a safetensors file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    most
+        The most bytes that its header may have.
+
+    Raises
+    ------
+    CheckpointError
+        It is missing, truncated or no safetensors file, or has a dtype that forgenb has not.
+    """
+    with opened(path) as file:
+        yield TensorFile(file, os.fspath(path), most)
+
+
+def _are_sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)

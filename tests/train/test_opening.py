@@ -1,0 +1,68 @@
+"""Files that are opened to be read, and arrays filled from them."""
+
+import io
+import os
+
+import numpy as np
+import pytest
+
+from forgenb.errors import CheckpointError
+from forgenb.train.opening import filled, opened, read_small, reason
+
+
+def test_a_regular_file(tmp_path):
+    (tmp_path / "a").write_bytes(b"abc")
+    (tmp_path / "link").symlink_to("a")
+    for name in ("a", "link"):
+        with opened(tmp_path / name) as file:
+            assert file.read() == b"abc"
+    assert file.closed
+    assert read_small(str(tmp_path / "a"), 3) == b"abc"
+    with pytest.raises(CheckpointError, match="a' is damaged: it has more than 2 bytes"):
+        read_small(tmp_path / "a", 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are a POSIX matter")
+def test_what_is_no_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, message in [
+        (tmp_path / "pipe", "pipe' cannot be read: it is no regular file"),
+        ("/dev/null", "null' cannot be read: it is no regular file"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (tmp_path / "none", "none' cannot be read: No such file or directory"),
+        ("a\0b", r"'a\\x00b' cannot be read: embedded null"),
+    ]:
+        with pytest.raises(CheckpointError, match=message), opened(path):
+            pass
+
+
+def test_an_error_while_reading(tmp_path):
+    (tmp_path / "a").touch()
+    with pytest.raises(CheckpointError, match="a' cannot be read: Input/output error"), opened(tmp_path / "a"):
+        raise OSError(5, os.strerror(5))
+
+
+class Slow(io.BytesIO):
+    """Hands out at most three bytes at a time, and notes what it was asked for."""
+
+    asked = 0
+
+    def read(self, size):
+        self.asked = max(self.asked, size)
+        return super().read(min(size, 3))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 4), (5,)])
+def test_arrays_are_filled_in_pieces(shape):
+    wanted = np.arange(np.prod(shape, dtype=int), dtype="float32").reshape(shape) + 1
+    source = Slow(wanted.tobytes() + b"rest")
+    found = filled(source, shape, np.dtype("float32"))
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    assert np.array_equal(found, wanted)
+    assert source.asked <= wanted.nbytes
+    assert filled(Slow(wanted.tobytes()[:-1]), shape, np.dtype("float32")) is None or wanted.size == 0
+
+
+def test_reason():
+    assert reason(OSError(28, "No space left")) == "No space left"
+    assert reason(ValueError("embedded null byte")) == "embedded null byte"

@@ -1,0 +1,53 @@
+"""safetensors files; `test_hostile` has those that are refused."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+from forgenb.errors import CheckpointError
+from forgenb.train.tensor_file import NAMES, opened_tensors
+
+ARRAYS = {"x": np.arange(6, dtype="float32").reshape(2, 3), "n": np.array(7), "none": np.zeros((0, 2), "float16")}
+
+
+def test_what_the_format_s_own_library_writes(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(safetensors.numpy.save(ARRAYS, {"note": "é"}))
+    with opened_tensors(path) as file:
+        assert file.metadata == {"note": "é"}
+        assert file.layouts == {name: (array.shape, array.dtype) for name, array in ARRAYS.items()}
+        for name, array in ARRAYS.items():
+            assert np.array_equal(file.read(name), array)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dtype(tmp_path, name):
+    array = np.array([0, 1, 1]).astype(NAMES[name])
+    (tmp_path / "a").write_bytes(safetensors.numpy.save({"x": array}))
+    assert f'"dtype":"{name}"'.encode() in (tmp_path / "a").read_bytes()
+    with opened_tensors(tmp_path / "a") as file:
+        assert (file.read("x").tobytes(), file.read("x").dtype) == (array.tobytes(), array.dtype)
+
+
+def test_a_long_header_where_it_is_allowed(tmp_path):
+    header = json.dumps({"x": {"dtype": "I64", "shape": [], "data_offsets": [0, 8]}}).encode() + b" " * 2_000_000
+    (tmp_path / "a").write_bytes(struct.pack("<Q", len(header)) + header + bytes(8))
+    with (
+        pytest.raises(CheckpointError, match="its header has .* bytes, at most 1048576 are read"),
+        opened_tensors(tmp_path / "a"),
+    ):
+        pass
+    with opened_tensors(tmp_path / "a", 3_000_000) as file:
+        assert file.read("x") == 0
+
+
+def test_a_file_that_is_cut_while_it_is_read(tmp_path):
+    (tmp_path / "a").write_bytes(safetensors.numpy.save({"x": np.zeros(100_000, "float32")}))
+    with opened_tensors(tmp_path / "a") as file:
+        with open(tmp_path / "a", "r+b") as other:
+            other.truncate(1000)
+        with pytest.raises(CheckpointError, match="it ends within 'x'"):
+            file.read("x")
