@@ -158,7 +158,8 @@ OWN_DEFECTS = [
         "the maximum holds",
     ),
     Entry(
-        "c5", "a division by zero where streams outnumber the batch (row 39)", "train.train_loop", LOOP,
+        "c5", "a division by zero where streams outnumber the batch (row 39)", "train.train_loop",
+        f"{LOOP}::test_as_many_streams_as_share_a_batch_evenly_and_no_more_than_asked_for",
         "there are no more streams than samples in a batch",
     ),
     Entry(
@@ -168,7 +169,8 @@ OWN_DEFECTS = [
     ),
     Entry(
         "c7", "an archive that is not closed, and equal names in it (rows 12 and 13)", "train.save_params",
-        "train/test_params.py",
+        "train/test_params.py::test_a_place_that_cannot_be_written "
+        "train/test_params.py::test_names_that_cannot_be_keys",
         "the file is written whole or not at all, and each name stands once",
     ),
     Entry(

@@ -11,10 +11,7 @@ from .markdown import table
 from .training_defects import DEFECTS, OWN_DEFECTS
 from .training_rows import ROWS, Entry
 
-__all__ = ["PENDING", "page"]
-
-PENDING: frozenset[str] = frozenset({"12", "13", *map(str, range(38, 48)), "c5", "c7"})
-"""Rows whose function or test is not there yet; a test compares this with what there is."""
+__all__ = ["page"]
 
 HEAD = """\
 # A training module, function by function
@@ -62,8 +59,6 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     ours = " ".join(f"`fnb.{name}`" for name in entry.ours.split())
     tests = " ".join(f"`{test}`" for test in entry.tests.split())
     meaning = f"differs because {entry.differs}" if entry.differs else "same"
-    if entry.number in PENDING:
-        ours = f"not yet: {ours}"
     return entry.number, entry.theirs, ours, meaning, tests
 
 

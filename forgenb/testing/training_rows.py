@@ -105,12 +105,16 @@ ROWS = [
         "a shared graph has many more paths than nodes: a node is visited once",
     ),
     Entry(
-        "12", "saving parameters in an npz file", "train.save_params", "train/test_params.py",
+        "12", "saving parameters in an npz file", "train.save_params",
+        "train/test_params.py::test_the_name_of_the_file train/test_params.py::test_names_that_cannot_be_keys "
+        "train/test_params.py::test_a_place_that_cannot_be_written",
         "a file in parts is worse than none: it is written whole or not at all, and a missing or repeated name is "
         "refused",
     ),
     Entry(
-        "13", "reading parameters back", "train.load_params", "train/test_params.py",
+        "13", "reading parameters back", "train.load_params",
+        "train/test_params.py::test_all_differences_are_told_and_nothing_is_loaded "
+        "train/test_params.py::test_a_routine_uses_what_is_loaded",
         "values that do not fit should not get in unseen: names, shapes and dtypes are compared first, and "
         "devices have the new values at once",
     ),
@@ -246,43 +250,57 @@ ROWS = [
         "tensors know their backend: a program runs where they are, and each has a name",
     ),
     Entry(
-        "38", "the record of a training run", "train.TrainResult", LOOP,
+        "38", "the record of a training run", "train.TrainResult", f"{LOOP}::test_reports_say_what_was_used",
         "lists with the newest first surprise: losses and rates are in the order of time, and predict takes a "
         "batch",
     ),
     Entry(
-        "39", "a training run: sizes", "train.train_loop", LOOP,
+        "39", "a training run: sizes", "train.train_loop",
+        f"{LOOP}::test_too_little_data_is_refused_with_all_numbers {LOOP}::test_what_cannot_be_trained_is_refused "
+        f"{LOOP}::test_as_many_streams_as_share_a_batch_evenly_and_no_more_than_asked_for",
         "sizes that do not fit should say so: each is an error with the numbers, and streams beyond the batch are "
         "left out",
     ),
     Entry(
         "40", "a training run: data and bindings", "train.train_loop random.generator",
-        f"{LOOP} nn/test_layers.py::test_parameters_are_drawn_around_zero_and_are_not_correlated",
+        f"{LOOP}::test_the_published_loop_on_half_moons "
+        "nn/test_layers.py::test_parameters_are_drawn_around_zero_and_are_not_correlated",
         "equal first values make training slower: each parameter draws from its own stream, by seed and name, and "
         "data of a wrong size is refused",
     ),
-    Entry("41", "a training run: loss and rate", "train.train_loop", LOOP),
     Entry(
-        "42", "curves that do not depend on the number of streams", "train.train_loop train.parallel_update",
-        f"{LOOP} {PARALLEL}::test_the_curve_does_not_depend_on_the_number_of_streams",
+        "41", "a training run: loss and rate", "train.train_loop",
+        f"{LOOP}::test_the_published_loop_on_half_moons {LOOP}::test_a_schedule_gives_any_rate_that_descent_takes",
     ),
     Entry(
-        "43", "a training run: compiling once", "train.train_loop", LOOP,
+        "42", "curves that do not depend on the number of streams", "train.train_loop train.parallel_update",
+        f"{LOOP}::test_the_number_of_streams_does_not_show "
+        f"{PARALLEL}::test_the_curve_does_not_depend_on_the_number_of_streams",
+    ),
+    Entry(
+        "43", "a training run: compiling once", "train.train_loop",
+        "test_processes.py::test_a_second_process_compiles_nothing",
         "a second process should not compile again: kernels are kept by content, in memory and in a store",
     ),
     Entry(
         "44", "a training run: after each round", "train.train_loop",
-        f"{LOOP} {PARALLEL}::test_each_submission_has_the_indices_of_its_own_moment",
+        f"{LOOP}::test_reports_say_what_was_used {PARALLEL}::test_each_submission_has_the_indices_of_its_own_moment",
         "a queued update would find a step that has moved on: the step is taken when the update is submitted",
     ),
-    Entry("45", "a training run: epochs", "train.train_loop", LOOP),
     Entry(
-        "46", "a training run: inference", "train.train_loop", LOOP,
+        "45", "a training run: epochs", "train.train_loop",
+        f"{LOOP}::test_reports_say_what_was_used "
+        f"{LOOP}::test_an_error_of_a_callback_leaves_whole_batches_closed_streams_and_the_mode",
+    ),
+    Entry(
+        "46", "a training run: inference", "train.train_loop",
+        f"{LOOP}::test_the_published_loop_on_half_moons {LOOP}::test_predictions_are_made_in_evaluation_mode",
         "one example at a time is slow: it takes a batch, and layers such as dropout are in evaluation mode "
         "meanwhile",
     ),
     Entry(
-        "47", "a training run: memory", "train.train_loop Routine.memory", LOOP,
+        "47", "a training run: memory", "train.train_loop Routine.memory",
+        f"{LOOP}::test_used_memory_counts_what_the_run_made",
         "other processes use the device too: bytes are those of forgenb's own buffers",
     ),
     Entry(

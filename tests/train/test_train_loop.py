@@ -324,3 +324,15 @@ def test_every_backend_trains_alike(each_backend):
     np.testing.assert_allclose(layer.weight.numpy(), weight, rtol=1e-12)
     assert result.inputs.backend.name == each_backend
     np.testing.assert_allclose(result.predict(x[:3]).numpy(), x[:3] @ weight + bias, rtol=1e-12)
+
+
+def test_predictions_are_made_in_evaluation_mode():
+    """With dropout on they would differ from call to call; the mode is put back."""
+    x = np.random.default_rng(0).uniform(-1, 1, (6, 2)).astype("float32")
+    model = nn.Sequential(nn.Linear(2, 1), nn.Dropout(0.5, site=1))
+    result = train.train_loop(model, lambda p, y: (p - y) ** 2, x, x[:, :1], epochs=1, batch_size=3, init_lr=0.1)
+    first, again = (result.predict(x).numpy().copy() for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_allclose(first, x @ model[0].weight.numpy() + model[0].bias.numpy(), rtol=1e-5)
+    assert model.training
+    assert model[1].training
