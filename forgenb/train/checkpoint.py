@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from forgenb.data import CharTokenizer
-from forgenb.errors import CheckpointError, ForgeError
+from forgenb.errors import CheckpointError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
-from forgenb.tensor import host_values
 from forgenb.train.config import TrainConfig
 from forgenb.train.documents import encoded
 from forgenb.train.files import write_arrays
-from forgenb.train.fitting import check_layouts, finite, first_not_finite, needed_layouts
+from forgenb.train.fitting import check_finite, check_layouts, finite, needed_layouts
 from forgenb.train.metadata import PROGRESS, Fields, read_metadata
 from forgenb.train.opening import StrPath
+from forgenb.train.state import MODEL, OPTIMIZER, put_back, state_arrays, under
 from forgenb.train.tensor_file import opened_tensors
 from forgenb.train.vocabulary import check_vocabulary, vocabulary_of
 
@@ -79,18 +79,7 @@ class Checkpoint:
         CheckpointError
             Names or shapes differ; the message names `path` and says which.
         """
-        before = model.state_dict()
-        try:
-            model.load_state_dict(dict(self.model))
-            if optimizer is not None:
-                optimizer.load_state_dict(dict(self.optimizer))
-        except BaseException as error:
-            model.load_state_dict(before)
-            if not isinstance(error, (ForgeError, KeyError, ValueError)):
-                raise
-            raise CheckpointError(
-                f"The checkpoint {os.fspath(path)!r} does not fit the model that it describes: {error}"
-            ) from error
+        put_back(path, state_arrays(self.model, self.optimizer), model, optimizer)
 
 
 def save_checkpoint(path: StrPath, checkpoint: Checkpoint) -> None:
@@ -113,15 +102,8 @@ def save_checkpoint(path: StrPath, checkpoint: Checkpoint) -> None:
         "seconds": checkpoint.seconds,
     }
     check_vocabulary(checkpoint.tokenizer, f"The checkpoint {place!r} was not written.")
-    arrays = {f"model.{name}": host_values(value) for name, value in checkpoint.model.items()}
-    arrays |= {f"optimizer.{name}": host_values(value) for name, value in checkpoint.optimizer.items()}
-    for name, array in arrays.items():
-        position = first_not_finite(np.ascontiguousarray(array))
-        if position is not None:
-            raise CheckpointError(
-                f"The checkpoint {place!r} was not written: {name!r} has {array[position]} at position {position}, "
-                "and training could not go on from that."
-            )
+    arrays = state_arrays(checkpoint.model, checkpoint.optimizer)
+    check_finite(place, arrays)
     write_arrays(path, arrays, {KEY: encoded(about, f"The checkpoint {place!r}")})
 
 
@@ -145,7 +127,7 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
         about = read_metadata(place, file.metadata[KEY], FORMAT, FIELDS)
         config = TrainConfig.from_dict(about["config"], f"The checkpoint {place!r}")
         tokenizer = vocabulary_of(about["characters"], f"The checkpoint {place!r} is damaged.")
-        if not any(name.startswith("model.") for name in file.layouts):
+        if not any(name.startswith(MODEL) for name in file.layouts):
             raise CheckpointError(f"The checkpoint {place!r} is incomplete: it lacks every tensor of the model.")
         check_layouts(place, needed_layouts(config, len(tokenizer), file.layouts), file.layouts)
         arrays = {name: finite(file, name) for name in file.layouts}
@@ -156,10 +138,6 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
         about["step"],
         about["best_val"],
         about["seconds"],
-        _under("model.", arrays),
-        _under("optimizer.", arrays),
+        under(MODEL, arrays),
+        under(OPTIMIZER, arrays),
     )
-
-
-def _under(prefix: str, arrays: Arrays) -> Arrays:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

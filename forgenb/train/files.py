@@ -8,7 +8,7 @@ Imports tensors, dtypes, safetensors and how its files are read; what the arrays
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,7 +22,7 @@ from forgenb.tensor import Tensor, from_array, host_values
 from forgenb.train.opening import StrPath, reason
 from forgenb.train.tensor_file import opened_tensors
 
-__all__ = ["is_temporary", "load", "read_arrays", "replacing", "save", "write_arrays", "write_whole"]
+__all__ = ["check_own", "is_temporary", "load", "read_arrays", "replacing", "save", "write_arrays", "write_whole"]
 
 Text = Mapping[str, str]
 MOST_HEADER = 100_000_000
@@ -144,6 +144,22 @@ def remove_temporaries(folder: Path) -> None:
         if is_temporary(entry.name):
             with contextlib.suppress(OSError):
                 entry.unlink()
+
+
+def check_own(places: Iterable[Path]) -> None:
+    """Refuse links, folders and devices in place of a folder's own files, where there is something at all.
+
+    Raises
+    ------
+    CheckpointError
+        One of `places` is no regular file, so that reading or writing it would reach what is not the folder's.
+    """
+    for place in places:
+        if place.is_symlink() or (os.path.lexists(place) and not place.is_file()):
+            raise CheckpointError(
+                f"{str(place)!r} is no regular file of its own: a run reads and writes only files that lie in its "
+                "folder. Put the file itself there."
+            )
 
 
 def is_temporary(name: str) -> bool:

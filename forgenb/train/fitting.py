@@ -19,7 +19,7 @@ from forgenb.optim.optimizer import state_layouts
 from forgenb.train.build import gpt_config
 from forgenb.train.config import TrainConfig
 
-__all__ = ["ArrayFile", "Layouts", "check_layouts", "finite", "first_not_finite", "needed_layouts"]
+__all__ = ["ArrayFile", "Layouts", "check_finite", "check_layouts", "finite", "first_not_finite", "needed_layouts"]
 
 Layouts = Mapping[str, tuple[tuple[int, ...], np.dtype]]
 PIECE = 1 << 20
@@ -57,6 +57,23 @@ def finite(file: ArrayFile, name: str) -> NDArray:
             "numbers go on; use an earlier file."
         )
     return array
+
+
+def check_finite(place: str, arrays: Mapping[str, NDArray]) -> None:
+    """Refuse to write what `finite` would not read.
+
+    Raises
+    ------
+    CheckpointError
+        A value is NaN or infinite; the message names the array and the first one's position.
+    """
+    for name, array in arrays.items():
+        position = first_not_finite(np.ascontiguousarray(array).reshape(np.shape(array)))
+        if position is not None:
+            raise CheckpointError(
+                f"{place!r} was not written: {name!r} has {array[position]} at position {position}, and only finite "
+                "numbers are read again. What was there before is unchanged."
+            )
 
 
 def first_not_finite(array: NDArray) -> tuple[int, ...] | None:

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgenb.errors import ArgumentError, CheckpointError
-from forgenb.train.files import StrPath, is_temporary, read_arrays, reason, remove_temporaries, write_arrays
+from forgenb.train.files import MOST_HEADER, check_own, is_temporary, remove_temporaries, write_arrays
+from forgenb.train.fitting import check_finite, check_layouts, finite
+from forgenb.train.metadata import PROGRESS, read_metadata
 from forgenb.train.metrics import Metrics, read_metrics
+from forgenb.train.opening import StrPath, reason
 from forgenb.train.report import StepReport
-from forgenb.train.state import put_back, state_arrays
+from forgenb.train.state import put_back, state_arrays, stored_layouts
+from forgenb.train.tensor_file import opened_tensors
 
 if TYPE_CHECKING:
     from forgenb.train.trainer import Trainer
@@ -71,6 +75,7 @@ class TrainingFolder:
 
     def begin(self, trainer: "Trainer") -> None:
         """Bring a trainer to where the training in this folder is, and keep others from writing here."""
+        check_own((self.last, self.best, self.metrics))
         if self.resume and self.last.exists():
             self._restore(trainer)
         if trainer.step > trainer.total:
@@ -163,25 +168,21 @@ class TrainingFolder:
     def _save_last(self, trainer: "Trainer") -> None:
         about = {"format": FORMAT, "step": trainer.step, "best_val": trainer.best_val, "seconds": trainer.seconds}
         arrays = state_arrays(trainer.model.state_dict(), trainer.optimizer.state_dict())
+        check_finite(str(self.last), arrays)
         write_arrays(self.last, arrays, {KEY: json.dumps(about)})
 
     def _save_best(self, trainer: "Trainer") -> None:
         write_arrays(self.best, trainer.model.state_dict())
 
     def _restore(self, trainer: "Trainer") -> None:
-        arrays, metadata = read_arrays(self.last)
-        try:
-            about = json.loads(metadata.get(KEY, "null"))
-            found, step, best_val, seconds = (about[name] for name in ("format", "step", "best_val", "seconds"))
-        except (ValueError, TypeError, KeyError) as error:
-            raise CheckpointError(
-                f"{str(self.last)!r} is no checkpoint of a Trainer: its metadata {KEY!r} is missing or damaged. "
-                "Give the folder of another training."
-            ) from error
-        if found != FORMAT:
-            raise CheckpointError(
-                f"The checkpoint {str(self.last)!r} has format {found!r}, this forgenb reads {FORMAT}; use the version "
-                "of forgenb that wrote it."
-            )
+        with opened_tensors(self.last, MOST_HEADER) as file:
+            if KEY not in file.metadata:
+                raise CheckpointError(
+                    f"{file.place!r} is no checkpoint of a Trainer: it lacks the metadata {KEY!r}. Give the folder of "
+                    "another training."
+                )
+            about = read_metadata(file.place, file.metadata[KEY], FORMAT, PROGRESS)
+            check_layouts(file.place, stored_layouts(trainer.model, trainer.optimizer, file.layouts), file.layouts)
+            arrays = {name: finite(file, name) for name in file.layouts}
         put_back(self.last, arrays, trainer.model, trainer.optimizer)
-        trainer.step, trainer.best_val, trainer.seconds = step, best_val, seconds
+        trainer.step, trainer.best_val, trainer.seconds = (about[name] for name in PROGRESS)

@@ -20,7 +20,7 @@ from forgenb.nn.module import copy_into, misfits
 from forgenb.tensor import Parameter, Tensor, from_array
 from forgenb.train.archive import SUFFIX, opened_archive, unusable
 from forgenb.train.files import replacing
-from forgenb.train.fitting import finite, first_not_finite
+from forgenb.train.fitting import check_finite, finite
 from forgenb.train.opening import StrPath
 from forgenb.train.parameters import parameters
 
@@ -73,8 +73,8 @@ def save_params(t: Tensor | Module, path: StrPath | None = None) -> Path:
     TapeError
         The graph of the tensor was consumed by a backward sweep.
     CheckpointError
-        A value is NaN or infinite, which `load_params` would refuse; or the file cannot be written. Whatever is
-        raised, an old file is as it was.
+        A value is NaN or infinite, which `load_params` would refuse (`forgenb.save` takes it); or the file cannot be
+        written. Whatever is raised, an old file is as it was.
 
     Examples
     --------
@@ -89,12 +89,7 @@ def save_params(t: Tensor | Module, path: StrPath | None = None) -> Path:
     with replacing(target) as file, zipfile.ZipFile(file, "w") as archive:
         for name, parameter in named.items():
             values = np.ascontiguousarray(parameter.numpy()).reshape(parameter.shape)
-            position = first_not_finite(values)
-            if position is not None:
-                raise CheckpointError(
-                    f"{os.fspath(target)!r} was not written: {name!r} has {values[position]} at position {position}. "
-                    "Load an earlier file, or keep such values with forgenb.save."
-                )
+            check_finite(os.fspath(target), {name: values})
             with archive.open(zipfile.ZipInfo(name + SUFFIX), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, values, allow_pickle=False)
     return target

@@ -15,7 +15,7 @@ from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.train.config import TrainConfig
 from forgenb.train.documents import MOST, bounded, encoded, parsed, shown
-from forgenb.train.files import is_temporary, remove_temporaries, sync_folder, write_whole
+from forgenb.train.files import check_own, is_temporary, remove_temporaries, sync_folder, write_whole
 from forgenb.train.opening import StrPath, read_small, reason
 from forgenb.train.vocabulary import read_vocabulary
 
@@ -98,7 +98,7 @@ class RunFolder:
                 f"{os.fspath(path)!r} holds no run: there is no config.json in it. Give the folder that a "
                 "training printed, or start one with --out."
             )
-        _check_files(Path(path))
+        check_own(Path(path) / name for name in FILES)
         about = parsed(read_small(place, MOST), f"{str(place)!r} is damaged: it")
         version = about.get("format")
         if type(version) is not int or version != FORMAT:
@@ -144,16 +144,6 @@ class RunFolder:
         }
         place = self.path / "config.json"
         write_whole(place, (encoded(about, repr(str(place)), indent=2) + "\n").encode())
-
-
-def _check_files(folder: Path) -> None:
-    """Refuse a folder some of whose files are links or none at all."""
-    for place in (folder / name for name in FILES):
-        if place.is_symlink() or (os.path.lexists(place) and not place.is_file()):
-            raise CheckpointError(
-                f"{str(place)!r} is no regular file of its own: a run reads and writes only files that lie in its "
-                "folder. Put the file itself there."
-            )
 
 
 def _make(path: Path) -> tuple[Path, ...]:

@@ -3,11 +3,13 @@
 import os
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.train import BestCheckpoint, TrainingFolder, read_metrics
+from forgenb.train.files import read_arrays, write_arrays
 
 
 def files(path):
@@ -143,9 +145,14 @@ def test_a_training_cannot_end_before_what_is_done(small, tmp_path):
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        (None, "is no checkpoint of a Trainer: its metadata 'forgenb.trainer' is missing or damaged"),
-        ({"forgenb.trainer": "{"}, "is no checkpoint of a Trainer"),
-        ({"forgenb.trainer": '{"format": 1}'}, "is no checkpoint of a Trainer"),
+        (None, "is no checkpoint of a Trainer: it lacks the metadata 'forgenb.trainer'"),
+        ({"forgenb.trainer": "{"}, "is damaged: its metadata is no JSON of a run"),
+        ({"forgenb.trainer": "[" * 9000}, "is damaged: its metadata is no JSON of a run .*nested too deeply"),
+        ({"forgenb.trainer": '{"format": 1}'}, "is incomplete: its metadata lacks step, best_val, seconds"),
+        (
+            {"forgenb.trainer": '{"format": 1, "step": true, "best_val": null, "seconds": 0.0}'},
+            "step must be a whole number from 0 and is True",
+        ),
         (
             {"forgenb.trainer": '{"format": 9, "step": 1, "best_val": null, "seconds": 0.0}'},
             "has format 9, this forgenb reads 1",
@@ -173,3 +180,52 @@ def test_a_curve_that_holds_no_reports_is_named(tmp_path, line):
 def test_a_folder_has_a_name():
     with pytest.raises(ArgumentError, match="a folder whose name is text or a path, got 3"):
         TrainingFolder(3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda name, a: np.full_like(a, np.nan) if name == "model.0.bias" else a,
+            r"'model.0.bias' has nan at position",
+        ),
+        (
+            lambda name, a: np.full_like(a, np.inf) if name == "optimizer.m/0.bias" else a,
+            "'optimizer.m/0.bias' has inf",
+        ),
+        (lambda name, a: a[None] if name == "optimizer.v/0.bias" else a, r"optimizer.v/0.bias has shape \(1, 8\)"),
+        (lambda name, a: a - 9 if name == "optimizer.step" else a, "step is -5, at least 0 is needed"),
+    ],
+)
+def test_tensors_that_are_damaged_change_nothing(small, tmp_path, change, message):
+    small().trainer(4, folder=tmp_path).run()
+    arrays, metadata = read_arrays(tmp_path / "last.safetensors")
+    write_arrays(tmp_path / "last.safetensors", {name: change(name, a) for name, a in arrays.items()}, metadata)
+    again = small()
+    before = again.state()
+    with pytest.raises(CheckpointError, match=f"last.safetensors'.* {message}"):
+        again.trainer(6, folder=TrainingFolder(tmp_path, resume=True))
+    assert again.state() == before
+
+
+def test_links_among_its_files_are_refused(small, tmp_path):
+    (tmp_path / "precious").write_text("mine")
+    for name in ("metrics.jsonl", "last.safetensors", "best.safetensors"):
+        (tmp_path / "run").mkdir(exist_ok=True)
+        (tmp_path / "run" / name).symlink_to(tmp_path / "precious")
+        with pytest.raises(CheckpointError, match=f"{name}' is no regular file of its own"):
+            small().trainer(folder=TrainingFolder(tmp_path / "run", resume=True))
+        (tmp_path / "run" / name).unlink()
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_a_state_that_could_not_be_read_is_not_written(small, tmp_path):
+    trainer = small().trainer(2, folder=tmp_path)
+    trainer.run()
+    old = (tmp_path / "last.safetensors").read_bytes()
+    state = trainer.model.state_dict()
+    state["0.bias"][3] = np.inf
+    trainer.model.load_state_dict(state)
+    with pytest.raises(CheckpointError, match=r"last.safetensors' was not written: 'model.0.bias' has inf at .*\(3,\)"):
+        trainer.save()
+    assert (tmp_path / "last.safetensors").read_bytes() == old
