@@ -23,6 +23,7 @@ def test_a_model_that_changes_values_of_its_own_gets_one_stream():
 
 
 def test_masks_of_dropout_are_those_of_the_whole_batch():
+    """Also of a sequence of masks that begins anew between two steps."""
     x = np.random.default_rng(1).normal(size=(12, 3))
     results = []
     for workers in (1, 2, 3):
@@ -31,11 +32,24 @@ def test_masks_of_dropout_are_those_of_the_whole_batch():
         with fnb.no_grad():
             linear.weight[...] = np.arange(24.0).reshape(3, 8) / 24
         model = nn.Sequential(linear, drop)
+
+        def anew(report, drop=drop):
+            if report.at_step == 2:
+                drop.seed = 6
+
         streams = [Stream() for _ in range(workers)]
         result = run(
-            model, lambda p, y: (p - 1.0) ** 2, x, x, epochs=3, batch_size=6, max_streams=None, streams=streams
+            model,
+            lambda p, y: (p - 1.0) ** 2,
+            x,
+            x,
+            epochs=3,
+            batch_size=6,
+            max_streams=None,
+            streams=streams,
+            per_batch_callback=anew,
         )
         results.append(result.batch_losses)
-        assert drop.calls == 6
+        assert drop.calls == 4
         [stream.close() for stream in streams]
     np.testing.assert_allclose(results[1:], results[:1] * 2, rtol=1e-12)

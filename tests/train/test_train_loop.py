@@ -268,6 +268,27 @@ def test_streams_of_the_caller_stay_open():
         assert stream.submit(lambda: 7).result() == 7
 
 
+def test_no_more_of_the_callers_streams_are_used_than_asked_for():
+    with Stream() as stream:
+        closed = Stream()
+        closed.close()
+        run(max_streams=1, streams=[stream, closed])
+        with pytest.raises(BackendError, match="closed"):
+            run(max_streams=2, streams=[stream, closed])
+
+
+def test_arrays_go_where_the_other_tensor_is_and_gradients_to_parameters_alone():
+    slope = fnb.Parameter(fnb.tensor(np.array(0.5), name="slope", backend="python"))
+    for inputs, outputs in (
+        (fnb.tensor(X, backend="python", requires_grad=True), Y),
+        (X, fnb.tensor(Y, backend="python")),
+    ):
+        result = run(lambda x: slope * x, inputs=inputs, outputs=outputs)
+        assert {t.backend.name for t in (result.inputs, result.outputs)} == {"python"}
+        assert not result.inputs.requires_grad
+        assert getattr(inputs, "grad", None) is None
+
+
 def test_an_error_of_a_callback_leaves_whole_batches_closed_streams_and_the_mode(made):
     model = Line().eval()
 
