@@ -1,6 +1,6 @@
-"""The validation loss: every window once, each with a cold context.
+"""Models in evaluation, and the validation loss of a text: every window once, each with a cold context.
 
-Imports the model and the tape's `no_grad`; nothing here changes a parameter.
+Imports modules and the tape's `no_grad`; nothing here changes a parameter.
 """
 
 from collections.abc import Iterator
@@ -13,24 +13,30 @@ from forgenb.nn import Module
 from forgenb.tape import no_grad
 from forgenb.train.distributed import World
 
-__all__ = ["evaluate", "evaluating"]
+__all__ = ["evaluate", "evaluating", "in_mode"]
 
 WINDOWS = 64
 """Windows in one forward pass."""
 
 
 @contextmanager
-def evaluating(model: Module | None) -> Iterator[None]:
-    """Record nothing and let the model do what it does after training, inside a ``with`` block."""
-    before = model is not None and model.training
-    if model is not None:
-        model.eval()
+def in_mode(model: object, training: bool) -> Iterator[None]:
+    """Set the mode of a module and of those inside it, and put back what each had; nothing for other models."""
+    before = [(m, m.training) for m in model.modules()] if isinstance(model, Module) else []
     try:
-        with no_grad():
-            yield
+        for module, _ in before:
+            module.training = training
+        yield
     finally:
-        if model is not None and before:
-            model.train()
+        for module, mode in before:
+            module.training = mode
+
+
+@contextmanager
+def evaluating(model: object) -> Iterator[None]:
+    """Record nothing, and let a module do what it does after training, inside a ``with`` block."""
+    with no_grad(), in_mode(model, training=False):
+        yield
 
 
 def evaluate(model: Any, inputs: np.ndarray, targets: np.ndarray, world: World | None = None) -> float:

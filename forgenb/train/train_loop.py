@@ -16,10 +16,11 @@ from forgenb.optim.groups import checked
 from forgenb.routine import Late, Symbol, capture, symbol, value_of
 from forgenb.tensor import Tensor
 from forgenb.train.descent import sgd_update
+from forgenb.train.evaluate import in_mode
 from forgenb.train.minibatches import Minibatches
 from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
 from forgenb.train.rate import Rate
-from forgenb.train.train_result import BatchReport, EpochReport, TrainResult, in_mode
+from forgenb.train.train_result import BatchReport, EpochReport, TrainResult
 
 __all__ = ["train_loop"]
 

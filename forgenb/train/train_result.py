@@ -3,8 +3,7 @@
 Imports modules and tensors; how the numbers come about is `train_loop`.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,24 +11,10 @@ import numpy as np
 
 from forgenb.creation import tensor
 from forgenb.errors import ShapeError
-from forgenb.nn import Module
-from forgenb.tape import no_grad
 from forgenb.tensor import Tensor
+from forgenb.train.evaluate import evaluating
 
-__all__ = ["BatchReport", "EpochReport", "TrainResult", "in_mode"]
-
-
-@contextmanager
-def in_mode(model: object, training: bool) -> Iterator[None]:
-    """Set the mode of a module and of those inside it, and put back what each had; nothing for other models."""
-    before = [(m, m.training) for m in model.modules()] if isinstance(model, Module) else []
-    try:
-        for module, _ in before:
-            module.training = training
-        yield
-    finally:
-        for module, mode in before:
-            module.training = mode
+__all__ = ["BatchReport", "EpochReport", "TrainResult"]
 
 
 @dataclass(frozen=True)
@@ -129,5 +114,5 @@ class TrainResult:
                 f"predict takes rows of shape {self.inputs.shape[1:]}, any number of them, and got an array of shape "
                 f"{given.shape}"
             )
-        with no_grad(), in_mode(self.model, training=False):
+        with evaluating(self.model):
             return self.model(given)
