@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgenb.errors import ArgumentError
+from forgenb.train import checks
 from forgenb.train.callback import Callback, Observer
 from forgenb.train.files import StrPath, write_arrays
 from forgenb.train.metrics import Metrics
@@ -44,10 +45,8 @@ class EarlyStopping(Observer):
     """
 
     def __init__(self, patience: int, min_delta: float = 0.0):
-        if type(patience) is not int or patience < 1:
-            raise ArgumentError(f"EarlyStopping needs a patience of at least 1 evaluation, got {patience!r}")
-        real = isinstance(min_delta, (int, float)) and not isinstance(min_delta, bool)
-        if not real or not 0 <= min_delta < math.inf:
+        patience = checks.whole("EarlyStopping", "patience", patience)
+        if not checks.is_number(min_delta) or not 0 <= min_delta < math.inf:
             raise ArgumentError(f"EarlyStopping needs a min_delta that is a number of at least 0, got {min_delta!r}")
         self.patience, self.min_delta = patience, min_delta
         self.forget()

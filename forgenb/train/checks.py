@@ -1,6 +1,6 @@
-"""What a trainer is given, checked: its arguments, and what the functions among them return.
+"""What the functions of this package are given, checked: their arguments, and what functions among these return.
 
-Imports modules, `forgenb.errors` and the base of callbacks; each complaint says what was asked, got, and is needed.
+Imports modules, the settings of ops and the base of callbacks; each complaint says what was asked, got, and is needed.
 """
 
 import math
@@ -9,12 +9,15 @@ from typing import Any
 
 from forgenb.errors import ArgumentError
 from forgenb.nn import Module
+from forgenb.ops import settings
+from forgenb.routine import Late
 from forgenb.train.callback import Callback
 
 __all__ = [
     "batch_of",
     "callables",
     "callbacks_of",
+    "is_number",
     "loss_and_norm",
     "model_of",
     "number_of",
@@ -26,11 +29,16 @@ __all__ = [
 STATE = ("state_dict", "load_state_dict")
 
 
-def callables(**functions: object) -> None:
-    """Refuse what is not None and cannot be called."""
+def callables(caller: str, **functions: object) -> None:
+    """Refuse what cannot be called."""
     for name, function in functions.items():
-        if function is not None and not callable(function):
-            raise ArgumentError(f"a Trainer needs {name} to be a function or another callable, got {function!r}")
+        if not callable(function):
+            raise ArgumentError(f"{caller} got {name}={function!r}: it must be a function or another callable")
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` is a real number of Python, infinity included; neither a bool nor NaN is one."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
 
 
 def model_of(model: Any) -> Any:
@@ -62,11 +70,11 @@ def callbacks_of(given: Any) -> list[Callback]:
     return found
 
 
-def whole(name: str, value: object, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if type(value) is not int or value < least:
-        raise ArgumentError(f"a Trainer needs {name} to be a whole number of at least {least}, got {value!r}")
-    return value
+def whole(caller: str, name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least `least`, the same in every run."""
+    if isinstance(value, Late):
+        raise ArgumentError(f"{caller} got {name}={value!r}: it must be a whole number that is known now")
+    return settings.whole(caller, name, value, least)
 
 
 def batch_of(arrays: Any, step: int) -> Sequence:

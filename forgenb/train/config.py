@@ -4,12 +4,13 @@ Imports `forgenb.errors`, `documents` and the schedule; what does not decide a n
 of a run.
 """
 
-import math
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.optim import warmup_cosine
+from forgenb.train.checks import is_number
 from forgenb.train.documents import shown
 
 __all__ = ["TrainConfig"]
@@ -151,9 +152,4 @@ class TrainConfig:
 
 def _is_finite(value: object) -> bool:
     """Whether `value` is a number that a float can be."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number above 1.8e308
-        return False
+    return is_number(value) and abs(value) <= sys.float_info.max  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from forgenb.errors import ArgumentError
 from forgenb.routine import Bindings, Symbol
+from forgenb.train import checks
 
 __all__ = ["round_robin", "round_robin_dry_run", "sequential_loop", "tree_schedule"]
 
@@ -36,7 +37,7 @@ def sequential_loop(bindings: Bindings, f: Callable[[], object]) -> None:
         raise ArgumentError(
             f"sequential_loop writes the cells of a routine, and got {type(bindings).__name__}: pass routine.bindings"
         )
-    _refuse_uncallable("sequential_loop", f)
+    checks.callables("sequential_loop", f=f)
     ranged = _ranged("sequential_loop", bindings)
     before = [bindings[s] for s in ranged]
     try:
@@ -75,8 +76,7 @@ def round_robin(
     workers = list(fs)
     if not workers:
         raise ArgumentError("round_robin got no workers: give at least one function, such as routine.run")
-    for f in (*workers, sync):
-        _refuse_uncallable("round_robin", f)
+    checks.callables("round_robin", sync=sync, **{f"fs[{number}]": f for number, f in enumerate(workers)})
     ranged = _ranged("round_robin", symbols)
     names, busy = [s.name for s in ranged], 0
     for indices in _nested(_ranges(ranged)):
@@ -99,7 +99,7 @@ def round_robin_dry_run(n: int, symbols: Iterable[Symbol] | Bindings) -> list[in
     ArgumentError
         If `n` is not a whole number above 0, or two symbols have one name.
     """
-    _refuse_no_count("round_robin_dry_run", n)
+    n = checks.whole("round_robin_dry_run", "n", n)
     steps = math.prod(r.stop for r in _ranges(_ranged("round_robin_dry_run", symbols)))
     rounds, rest = divmod(steps, n)
     return [n] * rounds + [rest] * (rest > 0)
@@ -122,7 +122,7 @@ def tree_schedule(n: int) -> list[tuple[int, int]]:
     >>> tree_schedule(5)
     [(3, 1), (4, 2), (2, 1), (1, 0)]
     """
-    _refuse_no_count("tree_schedule", n)
+    n = checks.whole("tree_schedule", "n", n)
     pairs: list[tuple[int, int]] = []
     while n > 1:
         half = n // 2
@@ -159,13 +159,3 @@ def _nested(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
 def _write(bindings: Bindings, symbols: Sequence[Symbol], values: Sequence[int]) -> None:
     for s, value in zip(symbols, values, strict=True):
         bindings[s] = value
-
-
-def _refuse_uncallable(caller: str, f: object) -> None:
-    if not callable(f):
-        raise ArgumentError(f"{caller} needs functions that it can call, and got {f!r} of type {type(f).__name__}")
-
-
-def _refuse_no_count(caller: str, n: object) -> None:
-    if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-        raise ArgumentError(f"{caller} needs a number of workers, a whole number above 0, and got {n!r}")

@@ -16,6 +16,7 @@ from forgenb.ops.apply import run_map
 from forgenb.ops.copying import copy_kernel
 from forgenb.routine import Bindings, Program, Routine, Symbol, outside_recording, recording, scope
 from forgenb.tensor import Tensor, from_array
+from forgenb.train import checks
 from forgenb.train.loops import round_robin, round_robin_dry_run, tree_schedule
 from forgenb.train.programs import Update, to_routine
 
@@ -47,11 +48,10 @@ def suggest_streams(max_streams: int | None = None, backend: str | None = None) 
     ArgumentError
         If `max_streams` is not a whole number above 0.
     """
-    if max_streams is not None and (type(max_streams) is not int or max_streams < 1):
-        raise ArgumentError(f"suggest_streams needs a whole number of streams above 0, got {max_streams!r}")
     target = get_backend(backend)
-    suggested = getattr(target, "suggested_streams", lambda: 1)()
-    count = suggested if max_streams is None else min(suggested, max_streams)
+    count = getattr(target, "suggested_streams", lambda: 1)()
+    if max_streams is not None:
+        count = min(count, checks.whole("suggest_streams", "max_streams", max_streams))
     return [Stream(target.name) for _ in range(max(1, count))]
 
 

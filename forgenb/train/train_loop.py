@@ -15,6 +15,7 @@ from forgenb.errors import ArgumentError
 from forgenb.optim.groups import checked
 from forgenb.routine import Late, Symbol, capture, symbol, value_of
 from forgenb.tensor import Tensor
+from forgenb.train import checks
 from forgenb.train.descent import sgd_update
 from forgenb.train.evaluate import in_mode
 from forgenb.train.minibatches import Minibatches
@@ -106,10 +107,12 @@ def train_loop(
     machine: batches and steps, not minibatches, are counted, and left out is what is no whole batch. Random parameters
     are the caller's.
     """
-    _refuse_no_count(epochs=epochs, batch_size=batch_size, max_streams=1 if max_streams is None else max_streams)
-    _refuse_uncallable(model=model, loss_fn=loss_fn)
+    epochs = checks.whole("train_loop", "epochs", epochs)
+    batch_size = checks.whole("train_loop", "batch_size", batch_size)
+    max_streams = None if max_streams is None else checks.whole("train_loop", "max_streams", max_streams)
     on_batch, on_epoch = per_batch_callback or _ignore, per_epoch_callback or _ignore
-    _refuse_uncallable(per_batch_callback=on_batch, per_epoch_callback=on_epoch)
+    functions = {"model": model, "loss_fn": loss_fn, "per_batch_callback": on_batch, "per_epoch_callback": on_epoch}
+    checks.callables("train_loop", **functions)
     with ExitStack() as stack:
         stack.enter_context(in_mode(model, training=True))
         with peak_memory() as meter:
@@ -134,18 +137,6 @@ def train_loop(
 
 def _ignore(report: object) -> None:
     """What a callback does that nobody gave."""
-
-
-def _refuse_no_count(**given: object) -> None:
-    for name, value in given.items():
-        if type(value) is not int or value < 1:
-            raise ArgumentError(f"train_loop got {name}={value!r}: it is a whole number above 0")
-
-
-def _refuse_uncallable(**given: object) -> None:
-    for name, value in given.items():
-        if not callable(value):
-            raise ArgumentError(f"train_loop got {name} of type {type(value).__name__}, which cannot be called")
 
 
 def _data(inputs: Any, outputs: Any) -> tuple[Tensor, Tensor]:
@@ -200,7 +191,7 @@ class _Rate:
     """A schedule's rate: `taken` by the descent, which leaves here what it was."""
 
     def __init__(self, schedule: Callable[[Late, Symbol], Rate], batch: Symbol, step: Symbol):
-        _refuse_uncallable(lr_schedule=schedule)
+        checks.callables("train_loop", lr_schedule=schedule)
         with capture("learning rate"):
             rate: Any = schedule(batch, step)
             if isinstance(rate, Tensor):

@@ -70,7 +70,7 @@ class TrainStep:
                 f"a TrainStep needs a loss to call, and {type(model).__name__} has no method loss: give "
                 "loss=, a function of the arrays of a batch"
             )
-        if clip_norm is not None and not (_is_real(clip_norm) and clip_norm > 0):
+        if clip_norm is not None and not (checks.is_number(clip_norm) and clip_norm > 0):
             raise ArgumentError(
                 f"a TrainStep clips to a norm above 0, got clip_norm={clip_norm!r}; leave it out to clip nothing"
             )
@@ -88,7 +88,3 @@ class TrainStep:
         loss = (self.model.loss if self.loss is None else self.loss)(*arrays)
         loss.backward()
         return loss, self.optimizer.step(clip_norm=self.clip_norm)
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

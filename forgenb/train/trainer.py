@@ -26,6 +26,8 @@ from forgenb.train.together import agree_on_parameters, begin_together
 
 __all__ = ["Trainer"]
 
+WHO = "a Trainer"
+
 
 class Trainer:
     """Do training steps until all are done; iterate over `steps`, or call `run`.
@@ -107,17 +109,19 @@ class Trainer:
         folder: StrPath | TrainingFolder | None = None,
         world: World | None = None,
     ):
-        checks.callables(step=step, batches=batches, schedule=schedule, validate=validate)
-        self.total = checks.whole("steps", steps)
+        optional = {"schedule": schedule, "validate": validate}
+        given = {name: function for name, function in optional.items() if function is not None}
+        checks.callables(WHO, step=step, batches=batches, **given)
+        self.total = checks.whole(WHO, "steps", steps)
         self.model = checks.model_of(getattr(step, "model", None) if model is None else model)
         self.optimizer = checks.optimizer_of(getattr(step, "optimizer", None) if optimizer is None else optimizer)
         self.schedule, self.validate = schedule, validate
-        self.seed = checks.whole("seed", seed, least=0)
+        self.seed = checks.whole(WHO, "seed", seed, least=0)
         self.callbacks = checks.callbacks_of(callbacks)
-        given = getattr(batches, "steps_per_epoch", None) if steps_per_epoch is None else steps_per_epoch
-        self.steps_per_epoch = None if given is None else checks.whole("steps_per_epoch", given)
+        epoch = getattr(batches, "steps_per_epoch", None) if steps_per_epoch is None else steps_per_epoch
+        self.steps_per_epoch = None if epoch is None else checks.whole(WHO, "steps_per_epoch", epoch)
         default = self.steps_per_epoch or self.total
-        self.eval_every = default if eval_every is None else checks.whole("eval_every", eval_every)
+        self.eval_every = default if eval_every is None else checks.whole(WHO, "eval_every", eval_every)
         self.step, self.seconds = 0, 0.0
         self.best_val: float | None = None
         self.stopped: str | None = None

@@ -137,7 +137,7 @@ def test_patience_stops_a_run_that_no_longer_improves(forgenb, tiny):
 
 
 def test_patience_must_be_a_number_of_evaluations(refused, tiny, tmp_path):
-    assert "a patience of at least 1 evaluation, got 0" in refused(*tiny, "--patience", 0)
+    assert "EarlyStopping got patience=0: it must be a whole number of at least 1" in refused(*tiny, "--patience", 0)
     assert "argument --patience: invalid int value: 'x'" in refused(*tiny, "--patience", "x")
     assert not (tmp_path / "runs").exists()
 

@@ -66,9 +66,9 @@ def test_one_that_goes_on_in_memory_counts_on(small):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((0,), "a patience of at least 1 evaluation, got 0"),
-        ((1.5,), "a patience of at least 1 evaluation, got 1.5"),
-        ((True,), "a patience of at least 1 evaluation, got True"),
+        ((0,), "EarlyStopping got patience=0: it must be a whole number of at least 1"),
+        ((1.5,), "patience=1.5: it must be a whole number of at least 1"),
+        ((True,), "patience=True: it must be a whole number of at least 1"),
         ((1, -0.1), "a min_delta that is a number of at least 0, got -0.1"),
         ((1, float("nan")), "a min_delta that is a number of at least 0, got nan"),
         ((1, "0"), "a min_delta that is a number of at least 0, got '0'"),

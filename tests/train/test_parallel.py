@@ -289,5 +289,5 @@ def test_suggested_streams_are_at_least_one_and_no_more_than_asked_for():
     finally:
         cpu.threads = before
     for wrong in (0, -1, 1.5, True, "2"):
-        with pytest.raises(ArgumentError, match="whole number of streams above 0"):
+        with pytest.raises(ArgumentError, match="suggest_streams got max_streams=.*whole number of at least 1"):
             train.suggest_streams(wrong)
