@@ -1,7 +1,7 @@
 """Whether a file of arrays holds what is needed: layouts first, which cost nothing, and then the values.
 
-No model is made here, so sizes that nobody could allocate are compared like any others. Imports the sizes of a GPT,
-the optimiser's and `documents`; opening and closing files is for others.
+No model is made here, so sizes that nobody could allocate are compared like any others. Imports the sizes of a GPT and
+of an optimiser; opening and closing files is for others.
 """
 
 from collections.abc import Mapping
@@ -18,6 +18,7 @@ from forgenb.optim import AdamW
 from forgenb.optim.optimizer import state_layouts
 from forgenb.train.build import gpt_config
 from forgenb.train.config import TrainConfig
+from forgenb.train.state import OPTIMIZER, both, under
 
 __all__ = ["ArrayFile", "Layouts", "check_finite", "check_layouts", "finite", "first_not_finite", "needed_layouts"]
 
@@ -94,12 +95,8 @@ def needed_layouts(config: TrainConfig, vocabulary: int, stored: Layouts) -> Lay
     """
     shapes = islice(gpt_config(config, vocabulary).shapes(), len(stored) + 1)
     model = {name: (shape, FLOAT32) for name, shape in shapes}
-    needed: dict[str, tuple] = {f"model.{name}": layout for name, layout in model.items()}
-    states = {name.removeprefix("optimizer.") for name in stored if name.startswith("optimizer.")}
-    if states:
-        optimizer = state_layouts(model, AdamW.slots, states)
-        needed |= {f"optimizer.{name}": layout for name, layout in optimizer.items()}
-    return needed
+    kept = under(OPTIMIZER, stored)
+    return both(model, state_layouts(model, AdamW.slots, kept) if kept else {})
 
 
 def check_layouts(place: str, needed: Layouts, stored: Layouts) -> None:

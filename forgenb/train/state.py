@@ -5,7 +5,7 @@ Imports modules and optimisers; which file it is, and what else is in it, is not
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,31 +16,37 @@ from forgenb.optim.optimizer import state_layouts
 from forgenb.tensor import host_values
 from forgenb.train.files import StrPath
 
-__all__ = ["MODEL", "OPTIMIZER", "put_back", "state_arrays", "stored_layouts", "under"]
+__all__ = ["MODEL", "OPTIMIZER", "both", "put_back", "state_arrays", "stored_layouts", "under"]
 
 Arrays = dict[str, np.ndarray]
+T = TypeVar("T")
 MODEL, OPTIMIZER = "model.", "optimizer."
 
 
 def state_arrays(model: Mapping, optimizer: Mapping) -> Arrays:
     """Two ``state_dict`` in one, with names that say whose an array is."""
-    arrays = {f"{MODEL}{name}": host_values(value) for name, value in model.items()}
-    return arrays | {f"{OPTIMIZER}{name}": host_values(value) for name, value in optimizer.items()}
+    return {name: host_values(value) for name, value in both(model, optimizer).items()}
 
 
-def under(prefix: str, arrays: Arrays) -> Arrays:
-    """The arrays whose names begin with `prefix`, without it."""
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+def both(model: Mapping[str, T], optimizer: Mapping[str, T]) -> dict[str, T]:
+    """What a model and an optimiser have by name, as one mapping that `under` takes apart again."""
+    pairs = ((MODEL, model), (OPTIMIZER, optimizer))
+    return {f"{prefix}{name}": value for prefix, part in pairs for name, value in part.items()}
+
+
+def under(prefix: str, named: Mapping[str, T]) -> dict[str, T]:
+    """What has a name that begins with `prefix`, by the rest of it."""
+    return {name.removeprefix(prefix): value for name, value in named.items() if name.startswith(prefix)}
 
 
 def stored_layouts(model: Module, optimizer: Any, stored: Mapping[str, tuple]) -> dict[str, tuple]:
     """The layouts of `state_arrays`: name -> (shape, dtype); of an optimiser of another kind, those `stored`."""
-    needed = {f"{MODEL}{name}": (array.shape, array.dtype) for name, array in model.state_dict().items()}
-    if not isinstance(optimizer, Optimizer):
-        return needed | {name: layout for name, layout in stored.items() if name.startswith(OPTIMIZER)}
-    params = {name: (p.shape, p.dtype) for name, p in optimizer.params.items()}
-    own = state_layouts(params, optimizer.slots, {name.removeprefix(OPTIMIZER) for name in stored})
-    return needed | {f"{OPTIMIZER}{name}": layout for name, layout in own.items()}
+    needed = {name: (array.shape, array.dtype) for name, array in model.state_dict().items()}
+    kept = under(OPTIMIZER, stored)
+    if isinstance(optimizer, Optimizer):
+        params = {name: (p.shape, p.dtype) for name, p in optimizer.params.items()}
+        kept = state_layouts(params, optimizer.slots, kept)
+    return both(needed, kept)
 
 
 def put_back(path: StrPath, arrays: Arrays, model: Module, optimizer: Optimizer | None = None) -> None:
