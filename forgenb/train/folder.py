@@ -1,6 +1,6 @@
 """The folder of a training: its curve and its checkpoints, and going on from them.
 
-Imports `files`, `metrics` and the state of models and optimisers; how a step is done is not known here.
+Imports `places`, `files`, `metrics` and the state of models and optimisers; how a step is done is not known here.
 """
 
 import json
@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgenb.errors import ArgumentError, CheckpointError
-from forgenb.train.files import MOST_HEADER, check_own, is_temporary, remove_temporaries, write_arrays
+from forgenb.train.files import MOST_HEADER, check_own, remove_temporaries, write_arrays
 from forgenb.train.fitting import check_finite, check_layouts, finite
 from forgenb.train.metadata import PROGRESS, read_metadata
 from forgenb.train.metrics import Metrics, read_metrics
-from forgenb.train.opening import StrPath, reason
+from forgenb.train.opening import StrPath
+from forgenb.train.places import Places, make_folder
 from forgenb.train.report import StepReport
 from forgenb.train.state import put_back, state_arrays, stored_layouts
 from forgenb.train.tensor_file import opened_tensors
@@ -27,7 +28,7 @@ FORMAT = 1
 KEY = "forgenb.trainer"
 
 
-class TrainingFolder:
+class TrainingFolder(Places):
     """Where a `Trainer` keeps ``metrics.jsonl``, ``last.safetensors`` and, with `BestCheckpoint`, ``best.safetensors``.
 
     Parameters
@@ -57,21 +58,6 @@ class TrainingFolder:
             raise ArgumentError(f"a training is kept in a folder whose name is text or a path, got {path!r}")
         self.path, self.resume, self.write = Path(path), resume, write
         self._open: Metrics | None = None
-
-    @property
-    def last(self) -> Path:
-        """The checkpoint that training resumes from."""
-        return self.path / "last.safetensors"
-
-    @property
-    def best(self) -> Path:
-        """The model of the lowest validation loss."""
-        return self.path / "best.safetensors"
-
-    @property
-    def metrics(self) -> Path:
-        """The curve, one JSON object a line."""
-        return self.path / "metrics.jsonl"
 
     def begin(self, trainer: "Trainer") -> None:
         """Bring a trainer to where the training in this folder is, and keep others from writing here."""
@@ -150,14 +136,10 @@ class TrainingFolder:
             self._open = None
 
     def _make(self) -> None:
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            held = [entry.name for entry in self.path.iterdir() if not is_temporary(entry.name)]
-        except OSError as error:
-            raise ArgumentError(f"The folder {str(self.path)!r} cannot be made: {reason(error)}.") from error
+        _, held = make_folder(self.path)
         if held and not self.resume:
             raise ArgumentError(
-                f"The folder {str(self.path)!r} is not empty (it holds {min(held)!r}), and nothing is overwritten: "
+                f"The folder {str(self.path)!r} is not empty (it holds {held[0]!r}), and nothing is overwritten: "
                 "choose another, or go on with its training by folder=TrainingFolder(path, resume=True)."
             )
 

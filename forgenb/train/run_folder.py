@@ -3,7 +3,7 @@
 ``config.json`` is written first and makes a folder a run; whatever moment a process is killed at, the folder
 resumes from ``last.safetensors``, or from the start where there is none yet.
 
-Imports `config`, `files`, `documents`, `vocabulary` and the tokenizer; no model and no optimiser.
+Imports `config`, `places`, `files`, `documents`, `vocabulary` and the tokenizer; no model and no optimiser.
 """
 
 import contextlib
@@ -15,8 +15,9 @@ from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.train.config import TrainConfig
 from forgenb.train.documents import MOST, bounded, encoded, parsed, shown
-from forgenb.train.files import check_own, is_temporary, remove_temporaries, sync_folder, write_whole
-from forgenb.train.opening import StrPath, read_small, reason
+from forgenb.train.files import check_own, remove_temporaries, write_whole
+from forgenb.train.opening import StrPath, read_small
+from forgenb.train.places import Places, make_folder, remove_folders
 from forgenb.train.vocabulary import read_vocabulary
 
 __all__ = ["RunFolder", "latest_run", "next_run"]
@@ -27,7 +28,7 @@ FILES = ("config.json", VOCABULARY, "metrics.jsonl", "last.safetensors", "best.s
 
 
 @dataclass(frozen=True)
-class RunFolder:
+class RunFolder(Places):
     """A folder that holds a run. Make one with `create`, or `open` one that is there.
 
     Parameters
@@ -48,21 +49,6 @@ class RunFolder:
     characters: int
     made: tuple[Path, ...] = ()
 
-    @property
-    def last(self) -> Path:
-        """The checkpoint that training resumes from."""
-        return self.path / "last.safetensors"
-
-    @property
-    def best(self) -> Path:
-        """The checkpoint of the lowest validation loss, without optimiser state."""
-        return self.path / "best.safetensors"
-
-    @property
-    def metrics(self) -> Path:
-        """The curve, one JSON object a line."""
-        return self.path / "metrics.jsonl"
-
     @classmethod
     def create(cls, path: StrPath, config: TrainConfig, text_sha256: str, characters: int) -> "RunFolder":
         """Make the folder with its ``config.json``.
@@ -74,7 +60,13 @@ class RunFolder:
         CheckpointError
             The file cannot be written; nothing is left behind.
         """
-        folder = cls(Path(path), config, text_sha256, characters, _make(Path(path)))
+        made, held = make_folder(Path(path))
+        if held:
+            raise ArgumentError(
+                f"The run folder {os.fspath(path)!r} is not empty (it holds {held[0]!r}), and nothing is "
+                "overwritten: choose another with --out, or go on with that run by --resume."
+            )
+        folder = cls(Path(path), config, text_sha256, characters, made)
         try:
             folder._write_config()
         except BaseException:
@@ -123,17 +115,13 @@ class RunFolder:
         if not place.exists():
             write_whole(place, bounded(tokenizer.to_json(), repr(str(place))).encode())
 
-    def clean(self) -> None:
-        """Remove what a killed process left half-written; nobody else may be writing."""
-        remove_temporaries(self.path)
-
     def discard(self) -> None:
         """Remove a run that could not begin, and those folders that were made for it."""
         for file in (self.path / name for name in FILES):
             with contextlib.suppress(OSError):
                 file.unlink()
-        self.clean()
-        _remove(self.made)
+        remove_temporaries(self.path)
+        remove_folders(self.made)
 
     def _write_config(self) -> None:
         about = {
@@ -144,33 +132,6 @@ class RunFolder:
         }
         place = self.path / "config.json"
         write_whole(place, (encoded(about, repr(str(place)), indent=2) + "\n").encode())
-
-
-def _make(path: Path) -> tuple[Path, ...]:
-    """Make an empty folder where there is none; returns the folders made, the innermost first."""
-    missing = tuple(folder for folder in (path, *path.parents) if not os.path.exists(folder))
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        held = [entry.name for entry in path.iterdir() if not is_temporary(entry.name)]
-        for folder in missing:
-            sync_folder(folder.parent)
-    except OSError as error:
-        _remove(missing)
-        raise ArgumentError(
-            f"The run folder {str(path)!r} cannot be made: {reason(error)}. Choose another with --out."
-        ) from error
-    if held:
-        raise ArgumentError(
-            f"The run folder {str(path)!r} is not empty (it holds {min(held)!r}), and nothing is "
-            "overwritten: choose another with --out, or go on with that run by --resume."
-        )
-    return missing
-
-
-def _remove(folders: tuple[Path, ...]) -> None:
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
 
 
 def _numbered(base: Path) -> list[int]:
