@@ -45,7 +45,7 @@ def test_the_example_of_processes_runs(tmp_path):
     out, err = job.communicate(timeout=120)
     assert job.returncode == 0, err
     losses = [float(line.split()[1]) for line in out.splitlines()]
-    assert len(losses) == 3
+    assert len(losses) == 6
     assert losses == sorted(losses, reverse=True)
 
 
