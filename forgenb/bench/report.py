@@ -9,6 +9,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from forgenb.testing.markdown import table
+
 from .contenders.specs import OWN, SPECS
 from .measure import Row
 
@@ -80,11 +82,9 @@ def markdown(rows: Sequence[Row], limits: Mapping) -> str:
     """One table of all workloads, the machine above it, and below it who did not take part."""
     names = ("workload", *COLUMNS)
     lines = [f"{machine_line(limits)}.", "", f"{versions_line(rows, limits)}.", "", LEGEND, ""]
-    lines += [f"| {' | '.join(names)} |", f"|{'---|' * len(names)}"]
-    for row in rows:
-        if row.skipped is None:
-            peer = fastest_peer(other for other in rows if other.workload == row.workload)
-            lines.append(f"| {' | '.join((row.workload, *cells(row, peer, limits)))} |")
+    peers = {name: fastest_peer(row for row in rows if row.workload == name) for name in {row.workload for row in rows}}
+    done = [row for row in rows if row.skipped is None]
+    lines.append(table(names, [(row.workload, *cells(row, peers[row.workload], limits)) for row in done]))
     absent = [f"- {row.workload}, {row.contender}: {row.skipped}" for row in rows if row.skipped is not None]
     return "\n".join([*lines, *(["", "Not measured:", "", *absent] if absent else [])]) + "\n"
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 
+from forgenb.testing.markdown import table
+
 from .measure import Row
 from .projection import Cost, Link, Projected, nodes_below, strong, weak
 from .report import figure
@@ -59,7 +61,7 @@ def measured(found: Sequence[Found]) -> str:
     absent += [
         f"- sums over processes: {item.skipped}" for item in found if isinstance(item, SumTimes) and item.skipped
     ]
-    parts = [_table(names, lines), *(["Not measured:", "\n".join(absent)] if absent else []), *_parts(found)]
+    parts = [table(names, lines), *(["Not measured:", "\n".join(absent)] if absent else []), *_parts(found)]
     return "\n\n".join(parts)
 
 
@@ -95,7 +97,7 @@ def constants(costs: Iterable[Cost], links: Iterable[Link]) -> str:
     first = ("workload", "batch", "fixed ms", "ms a sample", "gradient bytes", "messages", "bytes of the last")
     steps = [(c.workload, c.batch, c.fixed_ms, c.sample_ms, c.nbytes, c.messages, c.last) for c in costs]
     second = ("link", "latency, µs", "bandwidth, GB/s")
-    return _table(first, steps) + "\n\n" + _table(second, [(li.name, li.latency_us, li.gb_s) for li in links])
+    return table(first, steps) + "\n\n" + table(second, [(li.name, li.latency_us, li.gb_s) for li in links])
 
 
 def _projections(costs: Iterable[Cost], links: Sequence[Link]) -> list[tuple[Cost, Link, str, Callable, int]]:
@@ -122,12 +124,7 @@ def projected(costs: Iterable[Cost], links: Sequence[Link]) -> str:
         why = f"{there.reason}, {there.lost_ms[there.reason] / sum(there.lost_ms.values()):.0%}"
         lines.append((cost.workload, link.name, how, *figures, figure(steps[-1].apart_ms), where, why))
     names = ("workload", "link", "samples", *(f"{n:,}" for n in NODES), "apart", "below 50 %", "lost there to")
-    return _table(names, lines)
-
-
-def _table(names: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    rows = (names, ["---"] * len(names), *lines)
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
+    return table(names, lines)
 
 
 def _bytes(number: int) -> str:
