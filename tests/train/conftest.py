@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.training import bits, without_clock
 
 from forgenb import nn, random
 from forgenb.data import Batches
@@ -98,8 +99,7 @@ class Small:
         return Trainer(chosen, self.batches, **{**wanted, **keywords})
 
     def state(self):
-        arrays = self.model.state_dict() | self.optimizer.state_dict()
-        return {name: array.tobytes() for name, array in arrays.items()}
+        return bits(self.model.state_dict() | self.optimizer.state_dict())
 
 
 @pytest.fixture
@@ -110,8 +110,4 @@ def small():
 @pytest.fixture
 def curve():
     """What of reports does not depend on the clock."""
-
-    def curve(reports):
-        return [(r.step, r.train_loss, r.val_loss, r.lr) for r in reports]
-
-    return curve
+    return without_clock

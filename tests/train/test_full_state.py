@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.training import bits
 
 from forgenb.train import CharRun, RunFolder, load_checkpoint
 
@@ -31,10 +32,6 @@ def watch(trainer):
     model.forward = watched
     trainer.eager = True
     return seen
-
-
-def bits(state):
-    return {name: array.tobytes() for name, array in state.items()}
 
 
 @pytest.fixture

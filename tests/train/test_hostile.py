@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.hostile import npz, runs, tensors
 from support.hostile.case import PRECIOUS
+from support.training import bits
 
 import forgenb as fnb
 from forgenb.errors import CheckpointError
@@ -136,10 +137,6 @@ def refuse_all(kind, folder, valid, load):
     assert max(names.values()) == 1
     assert messages.keys() <= names.keys()
     return len(names)
-
-
-def bits(state):
-    return {name: (array.dtype, array.shape, array.tobytes()) for name, array in state.items()}
 
 
 def test_parameters(tmp_path):

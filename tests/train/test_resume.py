@@ -10,8 +10,9 @@ import time
 
 import numpy as np
 import pytest
+from support.training import without_clock
 
-from forgenb.train import RunFolder, load_checkpoint, read_metrics
+from forgenb.train import RunFolder, StepReport, load_checkpoint, read_metrics
 
 OPTIONS = "--layers 1 --heads 2 --width 16 --context 8 --batch 2 --warmup 5 --dropout 0.1 --json"
 
@@ -31,7 +32,7 @@ def begin(cwd, *arguments):
 
 
 def curve(rows):
-    return [(row["step"], row["train_loss"], row["val_loss"], row["lr"]) for row in rows]
+    return without_clock(StepReport(**row) for row in rows)
 
 
 def assert_same_run(first, second):
