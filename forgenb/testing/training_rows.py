@@ -28,6 +28,8 @@ LOOP = "train/test_train_loop.py"
 PARALLEL = "train/test_parallel.py"
 PROGRAMS = "train/test_programs.py"
 MODES = "train/test_modes.py"
+PARAMS = "train/test_params.py"
+ONCE = "train/test_once.py"
 LOOPS = "train/test_loops.py"
 SYMBOL = "routine/test_symbol.py"
 
@@ -106,15 +108,15 @@ ROWS = [
     ),
     Entry(
         "12", "saving parameters in an npz file", "train.save_params",
-        "train/test_params.py::test_the_name_of_the_file train/test_params.py::test_names_that_cannot_be_keys "
-        "train/test_params.py::test_a_place_that_cannot_be_written",
+        f"{PARAMS}::test_the_name_of_the_file {PARAMS}::test_names_that_cannot_be_keys "
+        f"{PARAMS}::test_a_place_that_cannot_be_written",
         "a file in parts is worse than none: it is written whole or not at all, and a missing or repeated name is "
         "refused",
     ),
     Entry(
         "13", "reading parameters back", "train.load_params",
-        "train/test_params.py::test_all_differences_are_told_and_nothing_is_loaded "
-        "train/test_params.py::test_a_routine_uses_what_is_loaded",
+        f"{PARAMS}::test_all_differences_are_told_and_nothing_is_loaded "
+        f"{PARAMS}::test_a_routine_uses_what_is_loaded",
         "values that do not fit should not get in unseen: names, shapes and dtypes are compared first, and "
         "devices have the new values at once",
     ),
@@ -305,13 +307,13 @@ ROWS = [
     ),
     Entry(
         "48", "one forward pass, and its context", "train.forward_once",
-        "train/test_once.py::test_a_tensor_can_be_read_and_trained_afterwards "
-        "train/test_once.py::test_steps_after_it_have_the_bits_of_steps_without_it",
+        f"{ONCE}::test_a_tensor_can_be_read_and_trained_afterwards "
+        f"{ONCE}::test_steps_after_it_have_the_bits_of_steps_without_it",
         "a look should not be the end of training: the graph stays intact, and the tensor itself can be read",
     ),
     Entry(
         "49", "one forward pass that keeps nothing", "train.forward_and_forget",
-        "train/test_once.py::test_forgetting_leaves_no_buffer",
+        f"{ONCE}::test_forgetting_leaves_no_buffer",
         "memory that stays is a leak: every buffer is free when it returns the values, and no collector has to "
         "run for that",
     ),
