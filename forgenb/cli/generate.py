@@ -13,7 +13,7 @@ from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models import stream
 from forgenb.train import Checkpoint, RunFolder, build_model, latest_run, load_checkpoint
-from forgenb.train.reopening import checkpoint_of
+from forgenb.train.characters.reopening import checkpoint_of
 
 __all__ = ["add_to"]
 

@@ -1,6 +1,6 @@
 """``forgenb train``: train a character-level GPT, or go on with a run.
 
-Imports `forgenb.train` and `progress`; the loop itself is `forgenb.train.trainer`.
+Imports `forgenb.train` and `progress`; the loop itself is `forgenb.train.loop.trainer`.
 """
 
 import os

@@ -10,10 +10,10 @@ from .training_rows import Entry
 
 __all__ = ["DEFECTS", "OWN_DEFECTS"]
 
-PARALLEL = "train/test_parallel.py"
-PROGRAMS = "train/test_programs.py"
-LOOP = "train/test_train_loop.py"
-LOOPS = "train/test_loops.py"
+PARALLEL = "train/workers/test_parallel.py"
+PROGRAMS = "train/steps/test_programs.py"
+LOOP = "train/workers/test_train_loop.py"
+LOOPS = "train/workers/test_loops.py"
 
 DEFECTS = [
     Entry(
@@ -169,8 +169,8 @@ OWN_DEFECTS = [
     ),
     Entry(
         "c7", "an archive that is not closed, and equal names in it (rows 12 and 13)", "train.save_params",
-        "train/test_params.py::test_a_place_that_cannot_be_written "
-        "train/test_params.py::test_names_that_cannot_be_keys",
+        "train/persistence/test_params.py::test_a_place_that_cannot_be_written "
+        "train/persistence/test_params.py::test_names_that_cannot_be_keys",
         "the file is written whole or not at all, and each name stands once",
     ),
     Entry(
@@ -190,7 +190,7 @@ OWN_DEFECTS = [
     ),
     Entry(
         "c11", "memory of a forward pass that stays (row 49)", "train.forward_and_forget",
-        "train/test_once.py::test_forgetting_leaves_no_buffer",
+        "train/steps/test_once.py::test_forgetting_leaves_no_buffer",
         "every buffer is free when it returns",
     ),
     Entry(

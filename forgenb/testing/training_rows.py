@@ -24,13 +24,13 @@ class Entry(NamedTuple):
     differs: str = ""
 
 
-LOOP = "train/test_train_loop.py"
-PARALLEL = "train/test_parallel.py"
-PROGRAMS = "train/test_programs.py"
-MODES = "train/test_modes.py"
-PARAMS = "train/test_params.py"
-ONCE = "train/test_once.py"
-LOOPS = "train/test_loops.py"
+LOOP = "train/workers/test_train_loop.py"
+PARALLEL = "train/workers/test_parallel.py"
+PROGRAMS = "train/steps/test_programs.py"
+MODES = "train/steps/test_modes.py"
+PARAMS = "train/persistence/test_params.py"
+ONCE = "train/steps/test_once.py"
+LOOPS = "train/workers/test_loops.py"
 SYMBOL = "routine/test_symbol.py"
 
 ROWS = [
@@ -178,7 +178,7 @@ ROWS = [
     Entry(
         "24", "one step of descent of one parameter", "train.sgd_one",
         "golden/test_sgd_golden.py::test_every_step_is_that_of_another_library "
-        f"{PROGRAMS}::test_momentum_is_that_of_the_optimiser train/test_rate.py::test_the_rate_of_each_run",
+        f"{PROGRAMS}::test_momentum_is_that_of_the_optimiser train/steps/test_rate.py::test_the_rate_of_each_run",
         "a keyword without an effect hides a mistake: nesterov without a momentum is refused; the rate may be a "
         "number, a function or a tensor",
     ),

@@ -3,38 +3,40 @@
 `Trainer` is the loop, `TrainStep` what it does in a step. `CharRun.start` and `CharRun.resume` give a run of
 ``forgenb train``.
 
+`steps` has the programs of a step, `workers` what shares a batch out, `persistence` the files, `loop` the trainer, and
+`characters` the runs of a GPT of characters; `distributed` has several processes. All names that others use are here.
 Imports its own modules; what a terminal shows is `forgenb.cli`.
 """
 
 from forgenb.train import distributed
-from forgenb.train.build import build_model, build_optimizer
-from forgenb.train.callback import Callback
-from forgenb.train.callbacks import BestCheckpoint, EarlyStopping, JsonLines
-from forgenb.train.char_run import CharRun
-from forgenb.train.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from forgenb.train.config import TrainConfig
-from forgenb.train.corpus import Corpus, prepare
-from forgenb.train.descent import sgd_one, sgd_update
-from forgenb.train.evaluate import evaluate
-from forgenb.train.folder import TrainingFolder
-from forgenb.train.loops import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
-from forgenb.train.loss_plot import LossPlot
-from forgenb.train.metrics import read_metrics
-from forgenb.train.modes import retain_all, set_hosted, set_materialized, set_on_host, set_virtual
-from forgenb.train.once import forward_and_forget, forward_once
-from forgenb.train.parallel import ParallelUpdate, parallel_update, suggest_streams
-from forgenb.train.parameters import diff_or_error, is_param, parameters
-from forgenb.train.params import LoadedParams, load_params, save_params
-from forgenb.train.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
-from forgenb.train.progress_bar import ProgressBar
-from forgenb.train.report import DivergedError, StepReport
-from forgenb.train.run_folder import RunFolder, latest_run, next_run
-from forgenb.train.shards import ShardedStep
-from forgenb.train.share import shares
-from forgenb.train.train_loop import train_loop
-from forgenb.train.train_result import BatchReport, EpochReport, TrainResult
-from forgenb.train.train_step import TrainStep
-from forgenb.train.trainer import Trainer
+from forgenb.train.characters.build import build_model, build_optimizer
+from forgenb.train.characters.char_run import CharRun
+from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from forgenb.train.characters.config import TrainConfig
+from forgenb.train.characters.corpus import Corpus, prepare
+from forgenb.train.characters.run_folder import RunFolder, latest_run, next_run
+from forgenb.train.loop.callback import Callback
+from forgenb.train.loop.callbacks import BestCheckpoint, EarlyStopping, JsonLines
+from forgenb.train.loop.evaluate import evaluate
+from forgenb.train.loop.loss_plot import LossPlot
+from forgenb.train.loop.progress_bar import ProgressBar
+from forgenb.train.loop.report import DivergedError, StepReport
+from forgenb.train.loop.train_step import TrainStep
+from forgenb.train.loop.trainer import Trainer
+from forgenb.train.persistence.folder import TrainingFolder
+from forgenb.train.persistence.metrics import read_metrics
+from forgenb.train.persistence.params import LoadedParams, load_params, save_params
+from forgenb.train.steps.descent import sgd_one, sgd_update
+from forgenb.train.steps.modes import retain_all, set_hosted, set_materialized, set_on_host, set_virtual
+from forgenb.train.steps.once import forward_and_forget, forward_once
+from forgenb.train.steps.parameters import diff_or_error, is_param, parameters
+from forgenb.train.steps.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
+from forgenb.train.workers.loops import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
+from forgenb.train.workers.parallel import ParallelUpdate, parallel_update, suggest_streams
+from forgenb.train.workers.shards import ShardedStep
+from forgenb.train.workers.share import shares
+from forgenb.train.workers.train_loop import train_loop
+from forgenb.train.workers.train_result import BatchReport, EpochReport, TrainResult
 
 __all__ = [
     "BatchReport",

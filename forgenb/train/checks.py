@@ -11,7 +11,7 @@ from forgenb.errors import ArgumentError
 from forgenb.nn import Module
 from forgenb.ops import settings
 from forgenb.routine import Late
-from forgenb.train.callback import Callback
+from forgenb.train.loop.callback import Callback
 
 __all__ = [
     "batch_of",

@@ -18,8 +18,8 @@ from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.routine import Arena, Routine
 from forgenb.tensor import Tensor
-from forgenb.train.programs import to_routine
-from forgenb.train.share import PartialUpdate, descent, shares
+from forgenb.train.steps.programs import to_routine
+from forgenb.train.workers.share import PartialUpdate, descent, shares
 
 __all__ = ["DistributedStep", "World", "launched", "world"]
 

@@ -11,7 +11,7 @@ import pytest
 from forgenb.backend import get_backend
 from forgenb.nn import Module
 from forgenb.train import RunFolder, load_checkpoint, read_metrics
-from forgenb.train.char_folder import CharFolder
+from forgenb.train.characters.char_folder import CharFolder
 
 KEYS = ["step", "train_loss", "val_loss", "lr", "tokens_per_s", "seconds"]
 

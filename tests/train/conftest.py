@@ -9,7 +9,8 @@ from forgenb.data import Batches
 from forgenb.nn import Module
 from forgenb.ops import cross_entropy
 from forgenb.optim import AdamW
-from forgenb.train import TrainConfig, Trainer, TrainStep, checkpoint
+from forgenb.train import TrainConfig, Trainer, TrainStep
+from forgenb.train.characters import checkpoint
 
 
 class Fake(Module):

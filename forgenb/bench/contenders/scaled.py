@@ -17,7 +17,7 @@ import numpy as np
 from forgenb.backend import Stream
 from forgenb.train import ShardedStep
 from forgenb.train.distributed import BUCKET, DistributedStep, World, buckets, world
-from forgenb.train.share import PartialUpdate
+from forgenb.train.workers.share import PartialUpdate
 
 from . import with_forgenb
 from .specs import SPECS, Step

@@ -11,7 +11,7 @@ from forgenb.ops.apply import run_map
 from forgenb.ops.copying import filled
 from forgenb.testing.declared import all_kernels
 from forgenb.testing.samples import call, cotangent, samples
-from forgenb.train.parallel import merge_kernel
+from forgenb.train.workers.parallel import merge_kernel
 
 NAMES = sorted(TABLE)
 FORWARD = [name for name in NAMES if not TABLE[name].in_place]

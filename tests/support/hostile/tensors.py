@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 
-from forgenb.train.checkpoint import KEY
+from forgenb.train.characters.checkpoint import KEY
 
 from .case import Case, cut, foreign, no_files, of_bytes, sparse
 

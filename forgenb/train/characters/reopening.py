@@ -1,0 +1,95 @@
+"""A run that is taken up again: its folder, and a checkpoint that describes the same model.
+
+All of it is compared before a model is made, so what a folder claims costs no memory. Imports `run_folder`,
+`checkpoint` and the sizes of a model; no model and no optimiser.
+"""
+
+import os
+from pathlib import Path
+
+from forgenb.errors import CheckpointError
+from forgenb.train.characters.build import gpt_config
+from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint
+from forgenb.train.characters.run_folder import RunFolder
+from forgenb.train.opening import StrPath
+
+__all__ = ["checkpoint_of", "reopen"]
+
+SIZES = ("layers", "heads", "width", "context")
+BYTES = 16
+"""Of a number that is trained: its value, its gradient and AdamW's two moments, in float32."""
+
+
+def reopen(path: StrPath) -> tuple[RunFolder, Checkpoint | None]:
+    """Open a run's folder, and read its last checkpoint where there is one.
+
+    Raises
+    ------
+    CheckpointError
+        The folder holds no run, something in it is damaged, config.json and the checkpoint describe different models,
+        there is no checkpoint and the model would not fit into this machine, or config.json names a text that cannot
+        be the one of the run.
+    """
+    folder = RunFolder.open(path)
+    _check_text(folder)
+    if os.path.lexists(folder.last):
+        return folder, checkpoint_of(folder, folder.last)
+    _check_memory(folder)
+    return folder, None
+
+
+def checkpoint_of(folder: RunFolder, path: Path) -> Checkpoint:
+    """Read a checkpoint of a run.
+
+    Raises
+    ------
+    CheckpointError
+        See `load_checkpoint`; or it is of a model of other sizes than config.json says.
+    """
+    checkpoint = load_checkpoint(path)
+    wrong = [
+        f"{name} {getattr(checkpoint.config, name)} (config.json says {getattr(folder.config, name)})"
+        for name in SIZES
+        if getattr(checkpoint.config, name) != getattr(folder.config, name)
+    ]
+    if wrong:
+        raise CheckpointError(
+            f"{str(path)!r} does not belong to the config.json beside it: it holds a model of {', '.join(wrong)}. Put "
+            "the file back that the run wrote."
+        )
+    return checkpoint
+
+
+def _check_text(folder: RunFolder) -> None:
+    """Refuse to read what never ends, or much more than the run's text."""
+    data = folder.config.data
+    if data is None or not os.path.exists(data):
+        return  # whoever reads it says that it is missing
+    where = f"{str(folder.path / 'config.json')!r} names {data!r} as the text of its run, which"
+    if not os.path.isfile(data):
+        raise CheckpointError(f"{where} is no regular file; a run that read another kind cannot be resumed.")
+    size, most = os.path.getsize(data), 4 * folder.characters
+    if size > most:
+        raise CheckpointError(
+            f"{where} has {size} bytes: the {folder.characters} characters that were learned had at most {most}. "
+            "Resume with the same text, or train anew."
+        )
+
+
+def _check_memory(folder: RunFolder) -> None:
+    """Refuse a model that nothing shows to have ever been made, and that this machine cannot hold."""
+    count = gpt_config(folder.config, 1).parameters
+    memory = _memory()
+    if memory is not None and BYTES * count > memory:
+        raise CheckpointError(
+            f"{str(folder.path / 'config.json')!r} describes a model of {count} numbers, and training it takes "
+            f"{BYTES * count} bytes: this machine has {memory}. There is no checkpoint of it either."
+        )
+
+
+def _memory() -> int | None:
+    """Bytes of memory that this machine has, where the system says."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,52 @@
+"""The validation loss."""
+
+import numpy as np
+import pytest
+
+from forgenb.nn import Dropout, Sequential, Tanh
+from forgenb.tape import is_recording
+from forgenb.train import build_model, evaluate
+from forgenb.train.loop.evaluate import evaluating
+
+
+def test_windows_are_weighed_and_the_mode_is_put_back(fake):
+    model = fake([2.0])
+    ids = np.zeros((130, 4), np.int64)
+    assert evaluate(model, ids, ids) == 3.0
+    assert [(training, count) for training, count, _, _ in model.asked] == [
+        (False, 64),
+        (False, 64),
+        (False, 2),
+    ]
+    assert model.training
+    model.eval()
+    evaluate(model, ids, ids)
+    assert not model.training
+
+
+def test_every_module_gets_its_own_mode_back():
+    model = Sequential(Tanh(), Dropout(0.5))
+    inner = list(model.modules())[-1]
+    inner.training = False
+    with evaluating(model):
+        assert not any(module.training for module in model.modules())
+        assert not is_recording()
+    assert (model.training, inner.training) == (True, False)
+
+
+def test_an_error_puts_the_mode_back(fake, monkeypatch):
+    model = fake()
+    monkeypatch.setattr(model, "loss", lambda ids, targets: 1 / 0)
+    with pytest.raises(ZeroDivisionError, match="division"):
+        evaluate(model, np.zeros((1, 4)), np.zeros((1, 4)))
+    assert model.training
+    assert is_recording()
+
+
+def test_mean_of_all_windows(tiny):
+    model = build_model(tiny, 5)
+    ids = np.random.default_rng(0).integers(0, 5, (67, 9))
+    logits = model(ids[:, :-1]).numpy().astype(np.float64)
+    logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
+    wanted = -np.take_along_axis(logits, ids[:, 1:, None], -1).mean()
+    assert evaluate(model, ids[:, :-1], ids[:, 1:]) == pytest.approx(wanted, rel=1e-6)
