@@ -11,7 +11,7 @@ from forgenb.routine import Program, recording, scope
 from forgenb.tensor import Parameter, Tensor, full_like
 from forgenb.train.steps.parameters import is_param, parameters
 from forgenb.train.steps.programs import Update, sequence
-from forgenb.train.steps.rate import Rate, element, host_number, makers, reading_rate
+from forgenb.train.steps.rate import Rate, element, host_number, makers, one_number, reading_rate
 
 __all__ = ["sgd_one", "sgd_update"]
 
@@ -102,6 +102,6 @@ def sgd_update(
     if not params:
         raise ArgumentError("sgd_update: the loss depends on no parameters")
     grads = update.grads if update is not None else map(_gradient, params)
-    settings = learning_rate, momentum, weight_decay, nesterov
+    settings = one_number(learning_rate), momentum, weight_decay, nesterov
     steps = [_step(p, grad, *settings) for p, grad in zip(params, grads, strict=True)]
     return sequence([*makers(learning_rate), *steps], f"{getattr(value, 'name', None) or 'loss'} sgd update")

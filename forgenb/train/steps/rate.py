@@ -14,10 +14,10 @@ from forgenb.kernel import Kernel, Operand
 from forgenb.ops.apply import narrowed
 from forgenb.ops.plans import floats_only, same_backend
 from forgenb.optim.groups import checked
-from forgenb.routine import Late, Program, late, needed, recorder_of
+from forgenb.routine import Late, Program, late, needed, recorder_of, recording
 from forgenb.tensor import Tensor
 
-__all__ = ["Rate", "element", "host_number", "makers", "reading_rate"]
+__all__ = ["Rate", "element", "host_number", "makers", "one_number", "reading_rate"]
 
 Rate = float | Late | Callable[[], float] | Tensor
 
@@ -33,6 +33,14 @@ def host_number(rate: float | Late | Callable[[], float]) -> float | Late:
     if callable(rate):
         return late(rate)
     return rate if isinstance(rate, Late) else checked("learning_rate", rate)
+
+
+def one_number(rate: Rate) -> Rate:
+    """A function as one late number: it is called once before each run, however many parameters read it."""
+    if not callable(rate):
+        return rate
+    with recording():
+        return late(rate)
 
 
 def element(rate: Tensor, p: Tensor) -> Tensor:

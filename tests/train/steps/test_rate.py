@@ -152,3 +152,15 @@ def test_a_rate_of_another_backend():
 def test_numbers_that_are_no_rate(rate, message):
     with pytest.raises(ArgumentError, match=message):
         Setting().routine(lambda step: rate)
+
+
+def test_a_function_is_called_once_a_run_for_all_parameters():
+    params = [fnb.Parameter(fnb.tensor(np.zeros(()), name=name)) for name in "ab"]
+    with fnb.capture():
+        loss = params[0] + params[1]
+    update = train.grad_update(loss)
+    rates = iter([1.0, 0.5])
+    routine = train.to_routine(train.sequence([update, train.sgd_update(update, rates.__next__)]))
+    routine.run()
+    routine.run()
+    assert [p.item() for p in params] == [-1.5, -1.5]
