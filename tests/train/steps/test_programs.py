@@ -130,6 +130,13 @@ def test_forward_takes_only_what_is_needed():
     assert len(train.forward(y)) == 1
 
 
+def test_a_node_or_an_error_that_says_where():
+    w, x, loss = captured()
+    assert train.diff_or_error(loss, "here") is loss.node
+    with pytest.raises(TapeError, match=r"here: a tensor of shape \(\) is not differentiable"):
+        train.diff_or_error(x, "here")
+
+
 def test_not_differentiable():
     with fnb.capture():
         y = ops.exp(fnb.tensor([1.0]))
