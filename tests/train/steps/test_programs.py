@@ -131,7 +131,7 @@ def test_forward_takes_only_what_is_needed():
 
 
 def test_a_node_or_an_error_that_says_where():
-    w, x, loss = captured()
+    _, x, loss = captured()
     assert train.diff_or_error(loss, "here") is loss.node
     with pytest.raises(TapeError, match=r"here: a tensor of shape \(\) is not differentiable"):
         train.diff_or_error(x, "here")
