@@ -13,10 +13,10 @@ from .gradcheck import gradcheck
 from .interop import from_dlpack
 from .random import seed
 from .routine import Program, Routine, capture, compile, debug, scope, symbol
+from .storage.files import load, save
 from .tape import no_grad
 from .tape_table import Tape
 from .tensor import Parameter, Tensor
-from .train.files import load, save
 
 __version__ = "0.1.0"
 __all__ = [

@@ -37,6 +37,7 @@ LAYERS = [
         "interop",
     },
     {"routine"},
+    {"storage"},
     {"nn", "optim", "train", "models", "data"},
     {"testing", "bench", "course", "cli", "__main__", "__init__"},
 ]

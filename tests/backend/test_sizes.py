@@ -1,9 +1,10 @@
-"""Classes of sizes, and the cores of this process."""
+"""Classes of sizes, the cores of this process, and the memory of this machine."""
 
 import os
 
 import pytest
 
+from forgenb.backend import host
 from forgenb.backend.host import cores
 from forgenb.backend.sizes import aligned, size_class
 
@@ -42,3 +43,10 @@ def test_cores_where_the_system_tells_and_where_not(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert cores() == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "sysconf"), reason="the system does not say")
+def test_the_memory_of_this_machine(monkeypatch):
+    assert host.memory() > 1 << 28
+    monkeypatch.delattr(os, "sysconf")
+    assert host.memory() is None

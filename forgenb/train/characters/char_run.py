@@ -12,6 +12,7 @@ from forgenb.data import Share, batch
 from forgenb.errors import ArgumentError
 from forgenb.models import GPT
 from forgenb.optim import Optimizer
+from forgenb.storage.files import StrPath
 from forgenb.train.characters.build import build_model, build_optimizer
 from forgenb.train.characters.char_folder import CharFolder
 from forgenb.train.characters.config import TrainConfig
@@ -19,7 +20,6 @@ from forgenb.train.characters.corpus import Corpus, prepare
 from forgenb.train.characters.reopening import reopen
 from forgenb.train.characters.run_folder import RunFolder
 from forgenb.train.distributed import DistributedStep, World
-from forgenb.train.files import StrPath
 from forgenb.train.loop.callback import Callback
 from forgenb.train.loop.callbacks import BestCheckpoint
 from forgenb.train.loop.evaluate import evaluate

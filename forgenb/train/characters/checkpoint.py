@@ -17,15 +17,16 @@ from forgenb.data import CharTokenizer
 from forgenb.errors import CheckpointError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
+from forgenb.storage.documents import encoded
+from forgenb.storage.files import write_arrays
+from forgenb.storage.finite import check_finite, finite
+from forgenb.storage.opening import StrPath
+from forgenb.storage.tensor_file import opened_tensors
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.vocabulary import check_vocabulary, vocabulary_of
-from forgenb.train.documents import encoded
-from forgenb.train.files import write_arrays
-from forgenb.train.opening import StrPath
-from forgenb.train.persistence.fitting import check_finite, check_layouts, finite, needed_layouts
+from forgenb.train.persistence.fitting import check_layouts, needed_layouts
 from forgenb.train.persistence.metadata import PROGRESS, Fields, read_metadata
 from forgenb.train.persistence.state import MODEL, OPTIMIZER, put_back, state_arrays, under
-from forgenb.train.tensor_file import opened_tensors
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, fields
 
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.optim import warmup_cosine
+from forgenb.storage.documents import shown
 from forgenb.train.checks import is_number
-from forgenb.train.documents import shown
 
 __all__ = ["TrainConfig"]
 

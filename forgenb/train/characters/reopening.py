@@ -7,11 +7,12 @@ All of it is compared before a model is made, so what a folder claims costs no m
 import os
 from pathlib import Path
 
+from forgenb.backend.host import memory
 from forgenb.errors import CheckpointError
+from forgenb.storage.opening import StrPath
 from forgenb.train.characters.build import gpt_config
 from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint
 from forgenb.train.characters.run_folder import RunFolder
-from forgenb.train.opening import StrPath
 
 __all__ = ["checkpoint_of", "reopen"]
 
@@ -79,17 +80,9 @@ def _check_text(folder: RunFolder) -> None:
 def _check_memory(folder: RunFolder) -> None:
     """Refuse a model that nothing shows to have ever been made, and that this machine cannot hold."""
     count = gpt_config(folder.config, 1).parameters
-    memory = _memory()
-    if memory is not None and BYTES * count > memory:
+    installed = memory()
+    if installed is not None and BYTES * count > installed:
         raise CheckpointError(
             f"{str(folder.path / 'config.json')!r} describes a model of {count} numbers, and training it takes "
-            f"{BYTES * count} bytes: this machine has {memory}. There is no checkpoint of it either."
+            f"{BYTES * count} bytes: this machine has {installed}. There is no checkpoint of it either."
         )
-
-
-def _memory() -> int | None:
-    """Bytes of memory that this machine has, where the system says."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.storage.documents import MOST, bounded, encoded, parsed, shown
+from forgenb.storage.files import check_own, remove_temporaries, write_whole
+from forgenb.storage.opening import StrPath, read_small
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.vocabulary import read_vocabulary
-from forgenb.train.documents import MOST, bounded, encoded, parsed, shown
-from forgenb.train.files import check_own, remove_temporaries, write_whole
-from forgenb.train.opening import StrPath, read_small
 from forgenb.train.persistence.places import Places, make_folder, remove_folders
 
 __all__ = ["RunFolder", "latest_run", "next_run"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
-from forgenb.train.documents import MOST
-from forgenb.train.opening import read_small
+from forgenb.storage.documents import MOST
+from forgenb.storage.opening import read_small
 
 __all__ = ["check_vocabulary", "read_vocabulary", "vocabulary_of"]
 

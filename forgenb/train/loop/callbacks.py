@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgenb.errors import ArgumentError
+from forgenb.storage.files import StrPath, write_arrays
 from forgenb.train import checks
-from forgenb.train.files import StrPath, write_arrays
 from forgenb.train.loop.callback import Callback, Observer
 from forgenb.train.loop.report import StepReport
 from forgenb.train.persistence.metrics import Metrics

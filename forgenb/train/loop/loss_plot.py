@@ -6,7 +6,7 @@ Imports forgenb's figures, which need matplotlib when something is drawn, and op
 from array import array
 
 from forgenb.routine.figures import BLUE, GREY, check_figure_file, new_figure, write_figure
-from forgenb.train.files import StrPath
+from forgenb.storage.files import StrPath
 from forgenb.train.loop.callback import Observer
 from forgenb.train.loop.report import StepReport
 

@@ -14,9 +14,9 @@ from typing import Any
 from forgenb.errors import ArgumentError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
+from forgenb.storage.files import StrPath
 from forgenb.train import checks
 from forgenb.train.distributed import World
-from forgenb.train.files import StrPath
 from forgenb.train.loop.callback import Callback
 from forgenb.train.loop.evaluate import evaluating
 from forgenb.train.loop.prepare import Prepared

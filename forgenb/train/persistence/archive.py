@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forgenb.errors import CheckpointError
-from forgenb.train.documents import shown
-from forgenb.train.opening import StrPath, filled, opened
+from forgenb.storage.documents import shown
+from forgenb.storage.opening import StrPath, filled, opened
 
 __all__ = ["Archive", "opened_archive", "unusable"]
 
@@ -117,7 +117,7 @@ class Archive:
         self._members[name] = member
 
     @contextmanager
-    def _member(self, member: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+    def _member(self, member: zipfile.ZipInfo) -> Iterator[zipfile.ZipExtFile]:
         longer = copy.copy(member)
         longer.file_size += 1  # otherwise a byte too many would be cut off and not be seen
         try:

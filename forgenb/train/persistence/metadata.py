@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from forgenb.errors import CheckpointError
-from forgenb.train.documents import parsed, shown
+from forgenb.storage.documents import parsed, shown
 
 __all__ = ["PROGRESS", "Fields", "read_metadata"]
 
@@ -36,7 +36,7 @@ def read_metadata(place: str, text: str, version: int, fields: Fields) -> dict[s
     Raises
     ------
     CheckpointError
-        `text` is no JSON of a run, of another version, or has a field too few, too many or of another kind.
+        `text` is no JSON that is read here, of another version, or has a field too few, too many or of another kind.
     """
     about = parsed(text, f"The checkpoint {place!r} is damaged: its metadata")
     found = about.pop("format", None)

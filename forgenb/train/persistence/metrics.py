@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from forgenb.errors import ArgumentError, CheckpointError
-from forgenb.train.documents import parsed
-from forgenb.train.opening import StrPath, opened, reason
+from forgenb.storage.documents import parsed
+from forgenb.storage.opening import StrPath, opened, reason
 
 __all__ = ["Metrics", "read_metrics"]
 

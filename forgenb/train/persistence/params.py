@@ -17,11 +17,11 @@ from forgenb.backend import seam
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.nn import Module
 from forgenb.nn.module import copy_into, misfits
+from forgenb.storage.files import replacing
+from forgenb.storage.finite import check_finite, finite
+from forgenb.storage.opening import StrPath
 from forgenb.tensor import Parameter, Tensor, from_array
-from forgenb.train.files import replacing
-from forgenb.train.opening import StrPath
 from forgenb.train.persistence.archive import SUFFIX, opened_archive, unusable
-from forgenb.train.persistence.fitting import check_finite, finite
 from forgenb.train.steps.parameters import parameters
 
 __all__ = ["LoadedParams", "load_params", "save_params"]

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from forgenb.errors import ArgumentError
-from forgenb.train.files import is_temporary, sync_folder
-from forgenb.train.opening import reason
+from forgenb.storage.files import is_temporary, sync_folder
+from forgenb.storage.opening import reason
 
 __all__ = ["Places", "make_folder", "remove_folders"]
 

@@ -13,8 +13,8 @@ from forgenb.errors import CheckpointError, ForgeError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.optim.optimizer import state_layouts
+from forgenb.storage.files import StrPath
 from forgenb.tensor import host_values
-from forgenb.train.files import StrPath
 
 __all__ = ["MODEL", "OPTIMIZER", "both", "put_back", "state_arrays", "stored_layouts", "under"]
 

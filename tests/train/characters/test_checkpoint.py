@@ -8,6 +8,7 @@ import pytest
 
 from forgenb.data import CharTokenizer
 from forgenb.errors import CheckpointError
+from forgenb.storage.files import read_arrays, write_arrays
 from forgenb.train import (
     Checkpoint,
     TrainConfig,
@@ -17,7 +18,6 @@ from forgenb.train import (
     save_checkpoint,
 )
 from forgenb.train.characters.checkpoint import KEY
-from forgenb.train.files import read_arrays, write_arrays
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_damaged_metadata(tmp_path, checkpoint, change, message):
 
 def test_metadata_that_is_no_json(tmp_path):
     write_arrays(tmp_path / "c", {"x": np.zeros(2)}, {KEY: "{"})
-    with pytest.raises(CheckpointError, match="c' is damaged: its metadata is no JSON of a run .Expecting"):
+    with pytest.raises(CheckpointError, match="c' is damaged: its metadata is no JSON that is read here .Expecting"):
         load_checkpoint(tmp_path / "c")
 
 

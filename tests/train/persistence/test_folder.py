@@ -8,8 +8,8 @@ import pytest
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.storage.files import read_arrays, write_arrays
 from forgenb.train import BestCheckpoint, TrainingFolder, read_metrics
-from forgenb.train.files import read_arrays, write_arrays
 
 
 def files(path):
@@ -146,8 +146,8 @@ def test_a_training_cannot_end_before_what_is_done(small, tmp_path):
     ("metadata", "message"),
     [
         (None, "is no checkpoint of a Trainer: it lacks the metadata 'forgenb.trainer'"),
-        ({"forgenb.trainer": "{"}, "is damaged: its metadata is no JSON of a run"),
-        ({"forgenb.trainer": "[" * 9000}, "is damaged: its metadata is no JSON of a run .*nested too deeply"),
+        ({"forgenb.trainer": "{"}, "is damaged: its metadata is no JSON that is read here"),
+        ({"forgenb.trainer": "[" * 9000}, "is damaged: its metadata is no JSON that is read here .*nested too deeply"),
         ({"forgenb.trainer": '{"format": 1}'}, "is incomplete: its metadata lacks step, best_val, seconds"),
         (
             {"forgenb.trainer": '{"format": 1, "step": true, "best_val": null, "seconds": 0.0}'},

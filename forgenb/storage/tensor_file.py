@@ -11,20 +11,21 @@ References
 The safetensors format, version 0.4.
 """
 
+import io
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forgenb.dtypes import ORDER
 from forgenb.errors import CheckpointError
-from forgenb.train.documents import MOST, parsed, shown
-from forgenb.train.opening import StrPath, filled, opened
+from forgenb.storage.documents import MOST, parsed, shown
+from forgenb.storage.opening import PIECE, StrPath, fill, opened
 
 __all__ = ["NAMES", "TensorFile", "opened_tensors"]
 
@@ -46,6 +47,8 @@ class TensorFile:
         Its name, for messages.
     most
         The most bytes that its header may have.
+    names
+        The format's names of the dtypes that are read -> what NumPy has their bytes as.
 
     Attributes
     ----------
@@ -55,8 +58,8 @@ class TensorFile:
         Text that travels with them.
     """
 
-    def __init__(self, file: BinaryIO, place: str, most: int):
-        self._file, self.place = file, place
+    def __init__(self, file: io.BufferedReader, place: str, most: int, names: Mapping[str, np.dtype] = NAMES):
+        self._file, self.place, self._names = file, place, names
         size = file.seek(0, 2)
         file.seek(0)
         length = int.from_bytes(file.read(8), "little")
@@ -73,12 +76,39 @@ class TensorFile:
 
     def read(self, name: str) -> NDArray:
         """The values of one tensor, which take as much memory as `layouts` says."""
+        array = np.empty(*self.layouts[name])
+        for _ in self.parts(name, array.reshape(-1)):
+            pass
+        return array
+
+    def parts(self, name: str, target: NDArray | None = None) -> Iterator[tuple[int, NDArray]]:
+        """Read one tensor a MiB at a time.
+
+        Parameters
+        ----------
+        name
+            The tensor.
+        target
+            An array of one axis, of the tensor's size and dtype, that becomes its values. Without one each part is
+            gone when the next is asked for.
+
+        Yields
+        ------
+        int, array
+            The position of a part in the row-major tensor, and its values.
+        """
         shape, dtype = self.layouts[name]
-        self._file.seek(self._begin + self._places[name])
-        array = filled(self._file, shape, dtype)
-        if array is None:
-            raise self._refused(f"it ends within {shown(name)}")
-        return array if sys.byteorder == "little" else array.byteswap()
+        size, count = math.prod(shape), PIECE // dtype.itemsize
+        buffer = np.empty(min(size, count) if target is None else 0, dtype)
+        for start in range(0, size, count):
+            stop = min(start + count, size)
+            part = buffer[: stop - start] if target is None else target[start:stop]
+            self._file.seek(self._begin + self._places[name] + start * dtype.itemsize)
+            if not fill(self._file, part):
+                raise self._refused(f"it ends within {shown(name)}")
+            if sys.byteorder == "big":
+                part.byteswap(inplace=True)
+            yield start, part
 
     def _list(self, header: dict[str, Any], size: int) -> None:
         """Take over the tensors of a header, which fill `size` bytes one after the other."""
@@ -100,11 +130,11 @@ class TensorFile:
             raise self._refused(f"{shown(name)} has the shape {shown(shape)}")
         if not _are_sizes(places) or len(places) != 2:
             raise self._refused(f"{shown(name)} has the bytes {shown(places)}")
-        dtype = NAMES.get(about["dtype"]) if isinstance(about["dtype"], str) else None
+        dtype = self._names.get(about["dtype"]) if isinstance(about["dtype"], str) else None
         if dtype is None:
             raise CheckpointError(
                 f"The checkpoint {self.place!r} has {shown(name)} of dtype {shown(about['dtype'])}, which forgenb does "
-                f"not have; convert it to one of {', '.join(NAMES)}."
+                f"not have; convert it to one of {', '.join(self._names)}."
             )
         needed = math.prod(shape) * dtype.itemsize
         if places[1] - places[0] != needed:
@@ -127,15 +157,15 @@ class TensorFile:
 
 
 @contextmanager
-def opened_tensors(path: StrPath, most: int = MOST) -> Iterator[TensorFile]:
+def opened_tensors(path: StrPath, most: int = MOST, names: Mapping[str, np.dtype] = NAMES) -> Iterator[TensorFile]:
     """Open a safetensors file.
 
     Parameters
     ----------
     path
         The file.
-    most
-        The most bytes that its header may have.
+    most, names
+        See `TensorFile`.
 
     Raises
     ------
@@ -143,7 +173,7 @@ def opened_tensors(path: StrPath, most: int = MOST) -> Iterator[TensorFile]:
         It is missing, truncated or no safetensors file, or has a dtype that forgenb has not.
     """
     with opened(path) as file:
-        yield TensorFile(file, os.fspath(path), most)
+        yield TensorFile(file, os.fspath(path), most, names)
 
 
 def _are_sizes(value: Any) -> bool:

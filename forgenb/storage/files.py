@@ -18,9 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from forgenb.backend import get_backend
 from forgenb.dtypes import ORDER
 from forgenb.errors import CheckpointError
+from forgenb.storage.opening import StrPath, reason
+from forgenb.storage.tensor_file import opened_tensors
 from forgenb.tensor import Tensor, from_array, host_values
-from forgenb.train.opening import StrPath, reason
-from forgenb.train.tensor_file import opened_tensors
 
 __all__ = ["check_own", "is_temporary", "load", "read_arrays", "replacing", "save", "write_arrays", "write_whole"]
 
@@ -80,7 +80,7 @@ def write_arrays(path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Text
                 f"{os.fspath(path)!r} was not written: {name!r} has dtype {array.dtype}, which is none of "
                 f"{', '.join(dtype.name for dtype in ORDER)}; convert it first."
             )
-    whole = {name: np.array(array, order="C") for name, array in arrays.items()}
+    whole = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
     write_whole(path, encode(whole, dict(metadata) if metadata else None))
 
 

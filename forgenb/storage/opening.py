@@ -4,17 +4,18 @@ Imports NumPy and `forgenb.errors`; what the bytes mean is not known here.
 """
 
 import contextlib
+import io
 import os
 import stat
 from collections.abc import Iterator
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forgenb.errors import CheckpointError
 
-__all__ = ["StrPath", "filled", "opened", "read_small", "reason"]
+__all__ = ["StrPath", "fill", "filled", "opened", "read_small", "reason"]
 
 StrPath = str | os.PathLike[str]
 PIECE = 1 << 20
@@ -24,13 +25,13 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0
 class Source(Protocol):
     """What gives bytes."""
 
-    def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Write bytes into `buffer`, perhaps fewer than it takes, and return how many; none at the end."""
         ...
 
 
 @contextlib.contextmanager
-def opened(path: StrPath) -> Iterator[BinaryIO]:
+def opened(path: StrPath) -> Iterator[io.BufferedReader]:
     """Open a regular file to read it; a pipe or a device, whose reading may never end, is not waited for.
 
     Raises
@@ -63,25 +64,29 @@ def read_small(path: StrPath, most: int) -> bytes:
     with opened(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise CheckpointError(f"{os.fspath(path)!r} is damaged: it has more than {most} bytes, which no run writes.")
+        raise CheckpointError(f"{os.fspath(path)!r} is damaged: it has more than {most} bytes, more than is read.")
     return data
 
 
 def filled(source: Source, shape: tuple[int, ...], dtype: np.dtype) -> NDArray | None:
-    """A new array from the next bytes of `source`, row-major in this machine's byte order; None where they end early.
+    """A new row-major array from the next bytes of `source`, in this machine's byte order; None where they end."""
+    array = np.empty(shape, dtype)
+    return array if fill(source, array) else None
+
+
+def fill(source: Source, array: NDArray) -> bool:
+    """Write the next bytes of `source` into a row-major array; False where they end early.
 
     `source` may hand out less than it is asked for, and is never asked for more than is missing.
     """
-    array = np.empty(shape, dtype)
-    data = array.reshape(-1).view(np.uint8)
+    data = array.reshape(-1).view(np.uint8).data
     done = 0
-    while done < data.size:
-        piece = source.read(min(PIECE, data.size - done))
-        if not piece:
-            return None
-        data[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
-        done += len(piece)
-    return array
+    while done < len(data):
+        count = source.readinto(data[done : done + PIECE])
+        if not count:
+            return False
+        done += count
+    return True
 
 
 def reason(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import safetensors.numpy
 
 import forgenb as fnb
 from forgenb.errors import CheckpointError
-from forgenb.train.files import is_temporary, read_arrays, replacing, write_arrays, write_whole
+from forgenb.storage.files import is_temporary, read_arrays, replacing, write_arrays, write_whole
 
 ARRAYS = {
     "scalar": np.array(2.5),
@@ -152,3 +153,16 @@ def test_what_raises_while_a_file_is_written_leaves_the_old_one(tmp_path):
 def test_temporary_names():
     assert is_temporary(".last.safetensors.12.tmp")
     assert not is_temporary("last.safetensors")
+
+
+def test_arrays_that_lie_in_order_are_not_copied_before_they_are_encoded(tmp_path):
+    array = np.zeros(1 << 22, "uint8").view(bool)
+    array.flags.writeable = False
+    write_arrays(tmp_path / "a", {"x": array[:8]})
+    tracemalloc.start()
+    try:
+        write_arrays(tmp_path / "a", {"x": array})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert array.nbytes <= peak < 1.5 * array.nbytes

@@ -1,22 +1,24 @@
-"""JSON objects as the files of a run hold them, read with care.
+"""JSON objects as the files of runs and models hold them, read with care.
 
-Python's reader accepts more than JSON and more than a run writes: NaN, numbers of any length, a key twice. Here all
+Python's reader accepts more than JSON and more than such files need: NaN, numbers of any length, a key twice. Here all
 of that is one `CheckpointError`. Imports `forgenb.errors`; which keys an object needs is for its reader to say.
 """
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from forgenb.errors import CheckpointError
 
-__all__ = ["MOST", "bounded", "encoded", "parsed", "shown"]
+__all__ = ["MOST", "bounded", "encoded", "listed", "parsed", "shown"]
 
 MOST = 1 << 20
 """The most bytes of a document: some hundred times what a run needs, and parsed in less than 40 MB."""
 
 DIGITS = 20
 LONGEST = 80
+MOST_NAMED = 20
 
 
 def parsed(data: bytes | str, where: str, most: int = MOST) -> dict[str, Any]:
@@ -38,16 +40,16 @@ def parsed(data: bytes | str, where: str, most: int = MOST) -> dict[str, Any]:
         has a number that is NaN, infinite or of more than 20 digits.
     """
     if len(data) > most:
-        raise CheckpointError(f"{where} has more than {most} bytes, which no run writes.")
+        raise CheckpointError(f"{where} has more than {most} bytes, more than is read.")
     try:
         text = data.decode("utf-8") if isinstance(data, bytes) else data
         found = json.loads(
             text, object_pairs_hook=_object, parse_int=_whole, parse_float=_real, parse_constant=_constant
         )
     except RecursionError:
-        raise CheckpointError(f"{where} is no JSON of a run (lists or objects are nested too deeply).") from None
+        raise CheckpointError(f"{where} is no JSON that is read here (it is nested too deeply).") from None
     except ValueError as error:
-        raise CheckpointError(f"{where} is no JSON of a run ({error}).") from error
+        raise CheckpointError(f"{where} is no JSON that is read here ({error}).") from error
     if not isinstance(found, dict):
         raise CheckpointError(f"{where} is no JSON object but a {type(found).__name__}.")
     return found
@@ -81,6 +83,12 @@ def shown(value: object) -> str:
     except ValueError:  # Python refuses to spell out numbers of thousands of digits
         text = "a number of thousands of digits"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def listed(parts: Sequence[str]) -> str:
+    """The first twenty parts of a message, and how many more there are."""
+    more = f" and {len(parts) - MOST_NAMED} more" if len(parts) > MOST_NAMED else ""
+    return "; ".join(parts[:MOST_NAMED]) + more
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""safetensors files; `test_hostile` has those that are refused."""
+"""safetensors files; `tests/train/test_hostile.py` has those that are refused."""
 
 import json
 import struct
@@ -8,7 +8,7 @@ import pytest
 import safetensors.numpy
 
 from forgenb.errors import CheckpointError
-from forgenb.train.tensor_file import NAMES, opened_tensors
+from forgenb.storage.tensor_file import NAMES, opened_tensors
 
 ARRAYS = {"x": np.arange(6, dtype="float32").reshape(2, 3), "n": np.array(7), "none": np.zeros((0, 2), "float16")}
 
@@ -51,3 +51,32 @@ def test_a_file_that_is_cut_while_it_is_read(tmp_path):
             other.truncate(1000)
         with pytest.raises(CheckpointError, match="it ends within 'x'"):
             file.read("x")
+
+
+def test_a_tensor_in_parts(tmp_path):
+    wanted = np.arange(700_000, dtype="float32").reshape(7, -1)
+    (tmp_path / "a").write_bytes(safetensors.numpy.save({"x": wanted, "y": wanted + 1, "none": np.zeros((0, 2))}))
+    with opened_tensors(tmp_path / "a") as file:
+        found = np.zeros(wanted.size, "float32")
+        starts = []
+        for start, part in file.parts("x"):
+            next(file.parts("y"))  # others that are read meanwhile do not matter
+            starts.append(start)
+            found[start : start + part.size] = part
+        assert starts == [0, 262144, 524288]
+        assert np.array_equal(found, wanted.reshape(-1))
+        target = np.zeros(wanted.size, "float32")
+        assert all(np.shares_memory(part, target) for _, part in file.parts("y", target))
+        assert np.array_equal(target, wanted.reshape(-1) + 1)
+        assert list(file.parts("none")) == []
+
+
+def test_dtypes_that_only_some_read(tmp_path):
+    (tmp_path / "a").write_bytes(safetensors.numpy.save({"x": np.arange(3, dtype="uint8")}))
+    with opened_tensors(tmp_path / "a", names={"U8": np.dtype("uint8")}) as file:
+        assert file.read("x").tolist() == [0, 1, 2]
+    with (
+        pytest.raises(CheckpointError, match="'x' of dtype 'U8', which forgenb does not have; convert it to one of F4"),
+        opened_tensors(tmp_path / "a", names={"F4": np.dtype("float32")}),
+    ):
+        pass

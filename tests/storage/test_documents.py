@@ -3,7 +3,7 @@
 import pytest
 
 from forgenb.errors import CheckpointError
-from forgenb.train.documents import MOST, bounded, encoded, parsed, shown
+from forgenb.storage.documents import MOST, bounded, encoded, listed, parsed, shown
 
 
 def test_round_trip():
@@ -16,8 +16,8 @@ def test_round_trip():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"\xff", "it is no JSON of a run .*can't decode byte 0xff in position 0"),
-        ("{", "it is no JSON of a run .Expecting property name"),
+        (b"\xff", "it is no JSON that is read here .*can't decode byte 0xff in position 0"),
+        ("{", "it is no JSON that is read here .Expecting property name"),
         ("[1]", "it is no JSON object but a list"),
         pytest.param("[" * 100_000, "nested too deeply", id="nested"),
         ('{"a": NaN}', "NaN is no number"),
@@ -25,7 +25,7 @@ def test_round_trip():
         ('{"a": -1e999}', "the number '-1e999' is infinite"),
         ('{"a": 123456789012345678901}', "a number has 21 digits"),
         ('{"a": {"b": 1, "b": 2}}', "the key 'b' stands twice in one object"),
-        pytest.param("{}" + " " * MOST, f"it has more than {MOST} bytes, which no run writes", id="long"),
+        pytest.param("{}" + " " * MOST, f"it has more than {MOST} bytes, more than is read", id="long"),
     ],
 )
 def test_refusals(data, message):
@@ -54,3 +54,10 @@ def test_shown():
     assert shown("a") == "'a'"
     assert shown("a" * 200) == f"'{'a' * 79}..."
     assert shown(10**5000) == "a number of thousands of digits"
+
+
+def test_a_long_list_is_cut():
+    assert listed([]) == ""
+    assert listed(["a", "b"]) == "a; b"
+    assert listed([str(i) for i in range(20)]).endswith("; 18; 19")
+    assert listed([str(i) for i in range(22)]).endswith("; 18; 19 and 2 more")

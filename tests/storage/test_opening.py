@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forgenb.errors import CheckpointError
-from forgenb.train.opening import filled, opened, read_small, reason
+from forgenb.storage.opening import fill, filled, opened, read_small, reason
 
 
 def test_a_regular_file(tmp_path):
@@ -47,9 +47,9 @@ class Slow(io.BytesIO):
 
     asked = 0
 
-    def read(self, size):
-        self.asked = max(self.asked, size)
-        return super().read(min(size, 3))
+    def readinto(self, buffer):
+        self.asked = max(self.asked, len(buffer))
+        return super().readinto(buffer[:3])
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (), (0, 4), (5,)])
@@ -61,6 +61,13 @@ def test_arrays_are_filled_in_pieces(shape):
     assert np.array_equal(found, wanted)
     assert source.asked <= wanted.nbytes
     assert filled(Slow(wanted.tobytes()[:-1]), shape, np.dtype("float32")) is None or wanted.size == 0
+
+
+def test_an_array_that_is_there_is_filled():
+    array = np.zeros(4, "int64")
+    assert fill(Slow(np.arange(3).tobytes()), array[1:])
+    assert array.tolist() == [0, 0, 1, 2]
+    assert not fill(Slow(b"1234567"), array[:1])
 
 
 def test_reason():
