@@ -1,22 +1,38 @@
 """Initial values of parameters: drawn on the host, from the stream of a seed and a parameter's name.
 
 Imports random numbers, dtypes and tensors; a device never draws an initial value, so that all backends begin with
-the same bits.
+the same bits. Who has all values elsewhere makes a model inside of `unwritten`, which draws none.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from .. import random
+from ..backend import get_backend
 from ..creation import tensor
 from ..dtypes import as_dtype
 from ..errors import ArgumentError
 from ..layout import count
-from ..tensor import Parameter
+from ..tensor import Parameter, empty
+
+_DRAWS: ContextVar[bool] = ContextVar("forgenb_draws", default=True)
+
+
+@contextmanager
+def unwritten() -> Iterator[None]:
+    """Inside of it parameters are made whose memory holds anything, since the caller writes every one of them."""
+    before = _DRAWS.set(False)
+    try:
+        yield
+    finally:
+        _DRAWS.reset(before)
 
 
 def normal(
@@ -27,16 +43,16 @@ def normal(
     The numbers depend on `name`, `seed` (by default the one set with ``fnb.seed``) and `shape` alone, and are
     the same bits on every backend. They are drawn in float64 and rounded to `dtype`.
     """
-    source = random.generator(random.default_seed() if seed is None else seed, name)
-    return _parameter(source.standard_normal(shape) * std, name, None, dtype, backend)
+    return _parameter(lambda: _source(name, seed).standard_normal(shape) * std, name, shape, None, dtype, backend)
 
 
 def uniform(
     name: str, shape: tuple[int, ...], bound: float, seed: int | None, dtype: Any, backend: str | None
 ) -> Parameter:
     """A parameter drawn evenly from ``[-bound, bound)``; otherwise as `normal`."""
-    source = random.generator(random.default_seed() if seed is None else seed, name)
-    return _parameter((2.0 * source.random(shape) - 1.0) * bound, name, None, dtype, backend)
+    return _parameter(
+        lambda: (2.0 * _source(name, seed).random(shape) - 1.0) * bound, name, shape, None, dtype, backend
+    )
 
 
 def fans(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -114,18 +130,37 @@ def orthogonal(
     networks", 2014; Mezzadri, "How to generate random matrices from the classical compact groups", 2007.
     """
     fans(shape)
-    source = random.generator(random.default_seed() if seed is None else seed, name)
-    rows, columns = shape[0], count(shape[1:])
-    q, r = np.linalg.qr(source.standard_normal((max(rows, columns), min(rows, columns))))
-    q = q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
-    return _parameter(gain * (q if rows >= columns else q.T).reshape(shape), name, None, dtype, backend)
+    return _parameter(lambda: gain * _orthogonal(shape, _source(name, seed)), name, shape, None, dtype, backend)
 
 
 def constant(name: str, shape: tuple[int, ...], value: float, dtype: Any, backend: str | None) -> Parameter:
     """A parameter of one value, to which weight decay does not apply: a bias, or the gain of a norm."""
-    return _parameter(np.full(shape, value), name, False, dtype, backend)
+    return _parameter(lambda: np.full(shape, value), name, shape, False, dtype, backend)
 
 
-def _parameter(values: np.ndarray, name: str, decay: bool | None, dtype: Any, backend: str | None) -> Parameter:
-    made = tensor(values, dtype=as_dtype(float if dtype is None else dtype), name=name, backend=backend)
+def _orthogonal(shape: tuple[int, ...], source: np.random.Generator) -> np.ndarray:
+    rows, columns = shape[0], count(shape[1:])
+    q, r = np.linalg.qr(source.standard_normal((max(rows, columns), min(rows, columns))))
+    q = q * np.where(np.diagonal(r) < 0, -1.0, 1.0)
+    return (q if rows >= columns else q.T).reshape(shape)
+
+
+def _source(name: str, seed: int | None) -> np.random.Generator:
+    return random.generator(random.default_seed() if seed is None else seed, name)
+
+
+def _parameter(
+    values: Callable[[], np.ndarray],
+    name: str,
+    shape: tuple[int, ...],
+    decay: bool | None,
+    dtype: Any,
+    backend: str | None,
+) -> Parameter:
+    """A parameter with the result of `values`, which is not asked for inside of `unwritten`."""
+    kind = as_dtype(float if dtype is None else dtype)
+    if _DRAWS.get():
+        return Parameter(tensor(values(), dtype=kind, name=name, backend=backend), decay)
+    made = empty(shape, kind, get_backend(backend))
+    made.name = name
     return Parameter(made, decay)

@@ -6,6 +6,7 @@ import numpy as np
 
 from forgenb import random, tape
 from forgenb.backend import progress, registry, seam
+from forgenb.nn import init
 
 
 def cpu():
@@ -23,6 +24,7 @@ def snapshot():
         "default seed": random.default_seed(),
         "recording": tape.is_recording(),
         "tapes": tape._LISTENERS.get(),
+        "initial values are drawn": init._DRAWS.get(),
         "meters of memory": len(seam.METERS),
         "line that says what is compiled": (progress.STATE.shown, progress.STATE.tell.__name__),
         "NumPy's random state": np.random.get_state(legacy=False),
@@ -56,6 +58,7 @@ def restore(state):
     random.seed(state["default seed"])
     tape._RECORDING.set(state["recording"])
     tape._LISTENERS.set(state["tapes"])
+    init._DRAWS.set(state["initial values are drawn"])
     del seam.METERS[state["meters of memory"] :]
     progress.STATE.shown, progress.STATE.tell = state["line that says what is compiled"][0], progress.on_terminal
     np.random.set_state(state["NumPy's random state"])
