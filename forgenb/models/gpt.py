@@ -2,7 +2,7 @@
 
 Symbols of shapes: b samples, t time, c width, v vocabulary.
 
-Imports `forgenb.nn` and ops; no optimiser, data or file.
+Imports `forgenb.nn` and ops; no optimiser or data. Its files are `forgenb.models.pretrained`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ..ops.embedding import embedding
 from ..ops.gelu import gelu
 from ..ops.matmul import matmul
 from ..routine import frozen, late, scope
+from ..storage.opening import StrPath
 from ..tensor import Tensor
 
 STD = 0.02
@@ -174,6 +175,64 @@ class GPT(Module):
         self.wpe = Embedding(config.context, config.width, name="wpe", std=STD, **options)
         self.h = ModuleList(Block(f"h.{i}", config, options) for i in range(config.layers))
         self.ln_f = LayerNorm(config.width, name="ln_f", dtype=dtype, backend=backend)
+
+    @classmethod
+    def from_pretrained(
+        cls, folder: StrPath, *, dropout: float | None = None, dtype: Any = None, backend: str | None = None
+    ) -> GPT:
+        """Read a GPT-2 from the files that the Hugging Face hub has of it; nothing is downloaded.
+
+        Parameters
+        ----------
+        folder : str or path
+            With `config.json`, and `model.safetensors` or the shards that `model.safetensors.index.json` lists. Their
+            tensors may be float16, bfloat16, float32 or float64.
+        dropout : float, optional
+            The rate at every site, instead of the one in `config.json`.
+        dtype, backend : optional
+            Of the parameters, to which stored values are rounded; by default float32, and what creations use.
+
+        Returns
+        -------
+        GPT
+            In eval mode.
+
+        Raises
+        ------
+        CheckpointError
+            There is no such folder or file, one is damaged, `config.json` describes a model that this is not, names,
+            shapes or dtypes of the tensors are not those of the model (all are listed), or a value is NaN or infinite.
+            Nothing was allocated that the files do not hold.
+        ArgumentError
+            `folder` is no name, `dropout` no rate, `dtype` no float, or a step is being recorded.
+
+        References
+        ----------
+        Wolf et al., "Transformers: state-of-the-art natural language processing", 2020.
+        """
+        from .pretrained.loading import load
+
+        return load(folder, dropout, dtype, backend)
+
+    def save_pretrained(self, folder: StrPath) -> None:
+        """Write `config.json` and `model.safetensors`, which `from_pretrained` and the transformers library read.
+
+        Parameters
+        ----------
+        folder : str or path
+            Made where it is missing. Each of the two files is replaced whole or not at all, the config last.
+
+        Raises
+        ------
+        CheckpointError
+            A value is NaN or infinite, or a file cannot be written; what was there before is as it was, but for a
+            first file that is new.
+        ArgumentError
+            `folder` is no name.
+        """
+        from .pretrained.saving import save
+
+        save(self, folder)
 
     def hidden(self, ids: Any) -> Tensor:
         """The normalised stream after the last block, ``[b, t, c]``, for int64 ``ids[b, t]``."""

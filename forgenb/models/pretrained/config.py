@@ -1,0 +1,105 @@
+"""`config.json` of a GPT-2, read into a `GPTConfig` and written from one.
+
+Only a model that `GPT` computes is read: what its config says beyond sizes must be what GPT has, and is refused by
+name otherwise. Keys that do not change what the model computes are left aside. Imports the sizes of a GPT and
+`documents`; opening files is for others.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.models.gpt import GPTConfig
+from forgenb.storage.documents import listed, parsed, shown
+
+__all__ = ["read_config", "written_config"]
+
+SIZES = {"vocab": "vocab_size", "context": "n_positions", "layers": "n_layer", "heads": "n_head", "width": "n_embd"}
+"""Names of `GPTConfig` -> those of the file."""
+
+OLD_CONTEXT = "n_ctx"
+DROPOUTS = ("resid_pdrop", "embd_pdrop", "attn_pdrop")
+DROPOUT = 0.1
+"""What a config that does not name a rate means."""
+
+ONLY: dict[str, Any] = {
+    "model_type": "gpt2",
+    "activation_function": "gelu_new",
+    "layer_norm_epsilon": 1e-5,
+    "tie_word_embeddings": True,
+    "scale_attn_weights": True,
+    "scale_attn_by_inverse_layer_idx": False,
+    "reorder_and_upcast_attn": False,
+    "add_cross_attention": False,
+    "is_encoder_decoder": False,
+    "pruned_heads": {},
+    "quantization_config": None,
+}
+"""What a key must say where it is there; each is also what its absence means."""
+
+END_OF_TEXT = 50256
+
+
+def read_config(data: bytes, place: str, dropout: float | None = None) -> GPTConfig:
+    """The sizes in a `config.json`.
+
+    Parameters
+    ----------
+    data
+        The file's bytes.
+    place
+        Its name, for messages.
+    dropout
+        A rate in range, instead of the file's.
+
+    Raises
+    ------
+    CheckpointError
+        It is no JSON object, lacks a size, or describes a model that `GPT` is not; all that is wrong is listed.
+    """
+    about = parsed(data, f"{place!r} is damaged: it")
+    wrong = [f"{key} is {shown(about[key])}, GPT has {value!r}" for key, value in ONLY.items() if _differs(about, key)]
+    context = about.setdefault(SIZES["context"], about.get(OLD_CONTEXT))
+    if about.get(OLD_CONTEXT, context) != context:
+        wrong.append(f"n_positions is {shown(context)}, and n_ctx {shown(about[OLD_CONTEXT])}")
+    sizes: dict[str, Any] = {name: about.get(key) for name, key in SIZES.items()}
+    for name, key in SIZES.items():
+        if type(sizes[name]) is not int or sizes[name] < 1:
+            wrong.append(f"{key} must be a whole number from 1 and is {shown(sizes[name])}")
+    inner, width = about.get("n_inner"), sizes["width"]
+    if inner is not None and (type(width) is not int or type(inner) is not int or inner != 4 * width):
+        wrong.append(f"n_inner is {shown(inner)}, GPT has 4 n_embd")
+    rates = [about.get(key, DROPOUT) for key in DROPOUTS] if dropout is None else [dropout]
+    if any(type(rate) not in (int, float) or rate != rates[0] for rate in rates):
+        wrong.append(f"{', '.join(DROPOUTS)} are {', '.join(map(shown, rates))}, GPT has one rate (say dropout=0.1)")
+    if wrong:
+        raise CheckpointError(f"{place!r} describes no model that GPT computes: {listed(wrong)}.")
+    try:
+        return GPTConfig(**sizes, dropout=float(rates[0]))
+    except (ArgumentError, OverflowError) as error:
+        raise CheckpointError(f"{place!r} describes no model that GPT computes: {error}.") from error
+
+
+def _differs(about: dict[str, Any], key: str) -> bool:
+    value = about.get(key, ONLY[key])
+    return type(value) is not type(ONLY[key]) or value != ONLY[key]
+
+
+def written_config(config: GPTConfig, dtype: np.dtype) -> dict[str, Any]:
+    """The object that `config.json` holds: every key that says what the model computes, and those of its generation."""
+    end = END_OF_TEXT if config.vocab > END_OF_TEXT else None
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        **{key: getattr(config, name) for name, key in SIZES.items()},
+        OLD_CONTEXT: config.context,
+        "n_inner": None,
+        **{key: ONLY[key] for key in ("activation_function", "layer_norm_epsilon", "tie_word_embeddings")},
+        **{key: ONLY[key] for key in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx")},
+        **{key: ONLY[key] for key in ("reorder_and_upcast_attn", "add_cross_attention")},
+        **dict.fromkeys(DROPOUTS, config.dropout),
+        "bos_token_id": end,
+        "eos_token_id": end,
+        "dtype": dtype.name,
+    }
