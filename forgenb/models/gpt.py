@@ -176,9 +176,9 @@ class GPT(Module):
         self.h = ModuleList(Block(f"h.{i}", config, options) for i in range(config.layers))
         self.ln_f = LayerNorm(config.width, name="ln_f", dtype=dtype, backend=backend)
 
-    @classmethod
+    @staticmethod
     def from_pretrained(
-        cls, folder: StrPath, *, dropout: float | None = None, dtype: Any = None, backend: str | None = None
+        folder: StrPath, *, dropout: float | None = None, dtype: Any = None, backend: str | None = None
     ) -> GPT:
         """Read a GPT-2 from the files that the Hugging Face hub has of it; nothing is downloaded.
 

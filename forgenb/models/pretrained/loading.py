@@ -65,7 +65,7 @@ def load(folder: StrPath, dropout: float | None, dtype: Any, backend: str | None
 
 def _folder(folder: StrPath) -> Path:
     path = named(folder, "GPT.from_pretrained")
-    if not path.is_dir():
+    if not os.path.isdir(path):
         raise CheckpointError(
             f"GPT.from_pretrained got {os.fspath(folder)!r}, which is no folder here, and it downloads nothing. Where "
             "there is a network, `hf download openai-community/gpt2 config.json model.safetensors --local-dir gpt2` "

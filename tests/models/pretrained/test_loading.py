@@ -151,7 +151,7 @@ def test_a_head_that_is_stored_is_the_table(tmp_path, tensors):
 
 
 def test_what_is_no_folder(tmp_path):
-    for name in ("gpt2", str(tmp_path / "none"), hub.GOLDEN / "config.json"):
+    for name in ("gpt2", str(tmp_path / "none"), hub.GOLDEN / "config.json", "x" * 5000):
         with pytest.raises(CheckpointError, match=r"is no folder here, and it downloads nothing. .*`hf download "):
             GPT.from_pretrained(name)
     for name in (5, None, "", "a\0b"):

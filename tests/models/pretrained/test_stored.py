@@ -1,6 +1,7 @@
 """The tensors of a folder: one file or shards, and which of them are refused."""
 
 import json
+import math
 import os
 import re
 import tracemalloc
@@ -12,7 +13,7 @@ from support import hub
 from support.hostile.case import cut, foreign, no_files, sparse
 
 from forgenb.errors import CheckpointError
-from forgenb.models import GPT
+from forgenb.models import GPT, GPTConfig
 from forgenb.models.pretrained.stored import BFLOAT16, opened_folder
 
 MOST = 64 << 20
@@ -86,13 +87,15 @@ def test_files_that_are_damaged(tmp_path):
 
 @posix
 def test_a_file_that_is_a_hole(tmp_path):
-    """Its header tells of a terabyte, which it has."""
-    folder = hub.write(tmp_path / "m", {}, vocab_size=2**38, n_embd=1, n_head=1)
-    entry = {"dtype": "F32", "shape": [2**38, 1], "data_offsets": [0, 2**40]}
-    header = json.dumps({"wte.weight": entry}).encode()
-    start = len(header).to_bytes(8, "little") + header
-    sparse(folder / hub.WHOLE, start, b"", len(start) + 2**40)
-    refused(folder, "wpe.weight is missing")
+    """Its header tells of all tensors of a model of terabytes, which it has, and which take no room on the disk."""
+    header, end = {}, 0
+    for name, shape in GPTConfig(vocab=2**40, context=1, layers=1, heads=1, width=1).shapes():
+        begin, end = end, end + 4 * math.prod(shape)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    folder = hub.write(tmp_path / "m", {}, vocab_size=2**40, n_positions=1, n_layer=1, n_head=1, n_embd=1)
+    sparse(folder / hub.WHOLE, len(text).to_bytes(8, "little") + text, b"", 8 + len(text) + end)
+    refused(folder, f"The model in .* takes {end} bytes, and this machine has [0-9]+ in all")
 
 
 @pytest.mark.parametrize(
