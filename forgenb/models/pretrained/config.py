@@ -60,9 +60,10 @@ def read_config(data: bytes, place: str, dropout: float | None = None) -> GPTCon
     """
     about = parsed(data, f"{place!r} is damaged: it")
     wrong = [f"{key} is {shown(about[key])}, GPT has {value!r}" for key, value in ONLY.items() if _differs(about, key)]
-    context = about.setdefault(SIZES["context"], about.get(OLD_CONTEXT))
-    if about.get(OLD_CONTEXT, context) != context:
-        wrong.append(f"n_positions is {shown(context)}, and n_ctx {shown(about[OLD_CONTEXT])}")
+    old = about.get(OLD_CONTEXT)
+    context = about.setdefault(SIZES["context"], old)
+    if old is not None and old != context:
+        wrong.append(f"n_positions is {shown(context)}, and n_ctx {shown(old)}")
     sizes: dict[str, Any] = {name: about.get(key) for name, key in SIZES.items()}
     for name, key in SIZES.items():
         if type(sizes[name]) is not int or sizes[name] < 1:

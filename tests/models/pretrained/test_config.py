@@ -22,6 +22,7 @@ def read(changed, dropout=None):
 def test_sizes_alone_are_enough():
     assert read({}) == READ
     assert read({"n_positions": "absent", "n_ctx": 4}) == READ
+    assert read({"n_ctx": None}) == READ
     assert read({"n_ctx": 4, "n_inner": 24, "quantization_config": None, "note": [1], "n_head": 2}) == READ
     assert read({"resid_pdrop": 0, "embd_pdrop": 0.0, "attn_pdrop": 0}).dropout == 0
     assert read({"resid_pdrop": 0.3}, 0.2).dropout == 0.2
