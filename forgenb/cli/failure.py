@@ -58,7 +58,9 @@ def end_together(code: int) -> None:
     if code and launched() > 1:
         sys.stderr.flush()
         with contextlib.suppress(ArgumentError):  # without mpi4py the others have said so and ended
-            world().abort(code)
+            here = world()
+            time.sleep(1)  # the others may still be loading it
+            here.abort(code)
 
 
 def _without_reader() -> int:

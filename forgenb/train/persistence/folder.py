@@ -4,11 +4,11 @@ Imports `places`, `files`, `metrics` and the state of models and optimisers; how
 """
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.train import checks
 from forgenb.train.files import MOST_HEADER, check_own, remove_temporaries, write_arrays
 from forgenb.train.loop.report import StepReport
 from forgenb.train.opening import StrPath
@@ -54,8 +54,10 @@ class TrainingFolder(Places):
     """How more steps are asked for."""
 
     def __init__(self, path: StrPath, *, resume: bool = False, write: bool = True):
-        if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"a training is kept in a folder whose name is text or a path, got {path!r}")
+        checks.place_of("a training's folder", path)
+        for name, flag in (("resume", resume), ("write", write)):
+            if not isinstance(flag, bool):
+                raise ArgumentError(f"a training's folder needs {name} to be True or False, got {flag!r}")
         self.path, self.resume, self.write = Path(path), resume, write
         self._open: Metrics | None = None
 

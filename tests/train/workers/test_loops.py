@@ -208,7 +208,7 @@ def test_what_is_no_list_is_refused(wrong):
     with pytest.raises(ArgumentError, match="loops over symbols, and got"):
         round_robin_dry_run(2, wrong)
     if wrong is not print:
-        with pytest.raises(ArgumentError, match="needs functions that it can call"):
+        with pytest.raises(ArgumentError, match="it must be a function or another callable"):
             round_robin(wrong, (), print)
     with pytest.raises(ArgumentError, match="a whole number of workers above 0"):
         shares(4, wrong if wrong != 3 else 0)
