@@ -97,8 +97,8 @@ def batch_of(arrays: Any, step: int) -> Sequence:
 
 def rate_of(rate: Any, step: int) -> float:
     """The learning rate that a schedule gave."""
-    number = not isinstance(rate, bool) and hasattr(rate, "__float__") and getattr(rate, "size", 1) == 1
-    if not number or getattr(rate, "ndim", 0) or not 0 <= float(rate) < math.inf:
+    number = not isinstance(rate, bool) and hasattr(rate, "__float__") and not getattr(rate, "shape", ())
+    if not number or not 0 <= float(rate) < math.inf:
         raise ArgumentError(f"schedule({step}) must return a finite rate of at least 0, got {rate!r}")
     return float(rate)
 
