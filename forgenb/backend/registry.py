@@ -87,10 +87,12 @@ def get_backend(name: str | None = None):
     Raises
     ------
     BackendError
-        If no installed distribution announces that name.
+        If no installed distribution announces that name, or it is no text.
     BackendBroken
         If its plug-in cannot be used, with the reason.
     """
+    if name is not None and not isinstance(name, str):
+        raise BackendError(f"a backend is chosen by its name, a text such as 'cpu', and got {name!r}")
     chosen = name or _CHOSEN.get() or os.environ.get(VARIABLE) or DEFAULT
     slot = _SLOTS.get(chosen)
     if slot is not None and slot.backend is not None and not slot.reason:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import contextvars
 import os
+import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 
 from ..errors import ArgumentError, BackendError
@@ -45,6 +46,7 @@ class Stream:
         self._process = os.getpid()
         self._queue = ThreadPoolExecutor(1, thread_name_prefix="forgenb-stream")
         self._last: Future | None = None
+        self._thread: int | None = None
 
     def submit(self, task: Callable, *arguments: object, after: Iterable[Future] = ()) -> Future:
         """Queue ``task(*arguments)``; the call returns at once.
@@ -66,33 +68,75 @@ class Stream:
         Raises
         ------
         ArgumentError
-            If the task cannot be called.
+            If the task cannot be called, or `after` holds anything else than tasks.
         BackendError
             If the stream is closed.
         """
         if not callable(task):
             raise ArgumentError(f"a stream runs functions, and got {type(task).__name__}")
-        if self._closed:
-            raise BackendError("the stream is closed and takes no more work: make another one")
+        earlier = tuple(after) if isinstance(after, Iterable) else (after,)
+        if not all(isinstance(task, Future) for task in earlier):
+            raise ArgumentError(
+                f"a stream's task waits for what submit of other streams returned, and got after={after!r}: give a "
+                "list of these"
+            )
+        self.refuse_closed()
         if self._process != os.getpid():  # a forked child has the queue, and nobody who works on it
             self._start()
         context = contextvars.copy_context()
-        self._last = self._queue.submit(context.run, self._run, task, arguments, tuple(after))
+        self._last = self._queue.submit(context.run, self._run, task, arguments, earlier)
         return self._last
 
     def _run(self, task: Callable, arguments: tuple, after: tuple[Future, ...]) -> object:
         for earlier in after:
             earlier.result()
+        self._thread = threading.get_ident()
         with self._scope():
             return task(*arguments)
 
+    def refuse_closed(self) -> None:
+        """Refuse a stream that takes no more tasks.
+
+        Raises
+        ------
+        BackendError
+            If it is closed.
+        """
+        if self._closed:
+            raise BackendError("the stream is closed and takes no more work: make another one")
+
+    def refuse_inside(self, what: str) -> None:
+        """Refuse what waits for this stream, where a task of it asks for that.
+
+        Raises
+        ------
+        BackendError
+            If the call comes from a task of this stream, which would wait for itself.
+        """
+        if self._thread == threading.get_ident() and self._process == os.getpid():
+            raise BackendError(f"{what} by a task of the stream that it waits for would never end: call it outside")
+
     def synchronize(self) -> None:
-        """Wait until every task so far has ended, whether it failed or not: errors are in the tasks' futures."""
+        """Wait until every task so far has ended, whether it failed, was cancelled or not: its future has the error.
+
+        Raises
+        ------
+        BackendError
+            If a task of this stream calls it.
+        """
+        self.refuse_inside("synchronize()")
         if self._last is not None and self._process == os.getpid():
-            self._last.exception()
+            wait([self._last])
 
     def close(self) -> None:
-        """Finish what is queued, and let go of the thread; a second call does nothing."""
+        """Finish what is queued, and let go of the thread; a second call does nothing.
+
+        Raises
+        ------
+        BackendError
+            If a task of this stream calls it.
+        """
+        self.refuse_inside("close()")
         if not self._closed and self._process == os.getpid():
             self._queue.shutdown()
         self._closed = True

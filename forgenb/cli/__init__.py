@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from forgenb.cli import backends, bench, check_backend, doctor, generate, score, train, warmup
 from forgenb.cli.common import Parser
-from forgenb.cli.failure import EXPECTED, failed
+from forgenb.cli.failure import EXPECTED, end_together, failed
 
 __all__ = ["main"]
 
@@ -46,7 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = build_parser().parse_args(argv)
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 2
+        code = end.code if isinstance(end.code, int) else 2
+        end_together(code)
+        return code
     try:
         code = arguments.run(arguments)
         sys.stdout.flush()

@@ -3,16 +3,17 @@
 Imports errors and `common`; which errors there are is decided where they are raised.
 """
 
+import contextlib
 import os
 import sys
 import time
 import traceback
 
 from forgenb.cli.common import as_paragraph
-from forgenb.errors import ForgeError
-from forgenb.train.distributed import World
+from forgenb.errors import ArgumentError, ForgeError
+from forgenb.train.distributed import World, launched, world
 
-__all__ = ["EXPECTED", "failed", "failed_together"]
+__all__ = ["EXPECTED", "end_together", "failed", "failed_together"]
 
 EXPECTED = (ForgeError, MemoryError, KeyboardInterrupt, OSError)
 """Errors that a user may meet; others are faults of the program, and show where."""
@@ -47,6 +48,19 @@ def failed_together(command: str, error: BaseException, world: World) -> int:
     sys.stderr.flush()
     world.abort(code)
     return code
+
+
+def end_together(code: int) -> None:
+    """End all processes that ``mpiexec`` has started, where this one leaves before it has met them.
+
+    The others wait until all of them have loaded MPI, so one that merely ended would leave them waiting for ever.
+    """
+    if code and launched() > 1:
+        sys.stderr.flush()
+        with contextlib.suppress(ArgumentError):  # without mpi4py the others have said so and ended
+            here = world()
+            time.sleep(1)  # the others may still be loading it
+            here.abort(code)
 
 
 def _without_reader() -> int:

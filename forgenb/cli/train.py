@@ -79,6 +79,7 @@ def run(arguments: Namespace) -> int:
         return _run(arguments, None)
     world = distributed.world()
     try:
+        world.agree("whether --resume goes on with a run", str(arguments.resume is not None))
         return _run(arguments, world)
     except BaseException as error:
         return failed_together("train", error, world)

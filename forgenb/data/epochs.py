@@ -67,6 +67,8 @@ class Batches:
 
     def __call__(self, step: int) -> tuple[NDArray, ...]:
         """The rows of a step, from 0: one ``(size, ...)`` of each array."""
+        if not hasattr(step, "__index__") or isinstance(step, bool) or step < 0:
+            raise ArgumentError(f"Batches gives the batch of a step, a whole number from 0, and got {step!r}")
         epoch, place = divmod(step, self.steps_per_epoch)
         rows = self._order_of(epoch)[place * self.size : (place + 1) * self.size]
         return tuple(array[rows] for array in self.arrays)

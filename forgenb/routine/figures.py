@@ -25,6 +25,8 @@ def check_figure_file(path: str | os.PathLike[str]) -> str:
     ArgumentError
         If its ending is not one of a picture, its folder is not there, or matplotlib is not installed.
     """
+    if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path):
+        raise ArgumentError(f"a picture is written to a file whose name is text or a path, got {path!r}")
     name = os.fspath(path)
     if os.path.splitext(name)[1].lower() not in KINDS:
         raise ArgumentError(f"a picture is written as {', '.join(KINDS)}, got {name!r}: give its name such an ending")

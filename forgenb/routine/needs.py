@@ -21,11 +21,13 @@ def declared(recorder: Recorder, symbols: Iterable[Symbol] | None, name: str) ->
     Raises
     ------
     ArgumentError
-        If one that it uses is not among those that are given.
+        If one that it uses is not among those that are given, or these are no sequence.
     """
     used = recorder.used_symbols()
     if symbols is None:
         return used
+    if not isinstance(symbols, Iterable):
+        raise ArgumentError(f"routine {name!r} takes its bindings as a sequence of symbols, and got {symbols!r}")
     found = tuple(symbols)
     missing = [s.name for s in used if not any(s is other for other in found)]
     if missing:

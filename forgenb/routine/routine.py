@@ -12,7 +12,7 @@ import numpy as np
 
 from ..backend import seam
 from ..backend.planned import PlannedMemory
-from ..errors import ArgumentError, MemoryModeError
+from ..errors import ArgumentError, MemoryModeError, ShapeError
 from ..tensor import Tensor
 from .debug import DEBUG, Watch
 from .fuse import fused
@@ -103,7 +103,7 @@ class Routine:
         for memory in recorder.memories:
             if memory.origin is recorder:  # it cannot be captured from any more, and would keep the arena alive
                 memory.origin = None
-        self._runner = self._linked(recorder, tuple(pauses))
+        self._runner = self._linked(recorder, tuple(pauses) if isinstance(pauses, Iterable) else (pauses,))
         self._lock, self._process = threading.Lock(), os.getpid()
         self._fresh = [m for m in recorder.memories if m.mode == "stored"]
         own = set(map(id, recorder.memories))
@@ -169,7 +169,7 @@ class Routine:
         self.finish()
 
     def begin(self, values: Iterable[tuple[Tensor, Tensor | np.ndarray]], indices: Mapping[str, int]) -> None:
-        """The first half of `run_on`: all that depends on when it is called. Only `finish` may follow.
+        """The first half of `run_on`: all that depends on when it is called. Only `finish` or `abandon` may follow.
 
         Inputs are copied in and checked, counters advance and late numbers are computed here, so that a stream may run
         the second half later: what happens meanwhile does not change its bits.
@@ -194,6 +194,10 @@ class Routine:
             raise
         finally:
             CELLS.reset(token)
+
+    def abandon(self) -> None:
+        """Instead of `finish`, where nobody will call that."""
+        self._lock.release()
 
     def finish(self) -> None:
         """The second half of `run_on`: run every statement, from any thread."""
@@ -349,6 +353,8 @@ class Routine:
 
 
 def _load(target: Tensor, value: Tensor | np.ndarray) -> None:
+    if value.shape != target.shape:
+        raise ShapeError(f"an input of shape {target.shape} got a value of shape {value.shape}: record the step anew")
     target.memory.version += 1
     if isinstance(value, Tensor):
         if value.backend is target.backend and value.contiguous and isinstance(value.offset, int):

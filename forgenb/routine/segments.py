@@ -22,18 +22,27 @@ def cuts(statements: Sequence[Statement], pauses: Iterable[Pause]) -> list[tuple
     Raises
     ------
     ArgumentError
-        If no statement computes what a pause waits for.
+        If no statement computes what a pause waits for, or it is no pair of tensors and a function.
     """
     last: dict[int, int] = {}
     for position, statement in enumerate(statements):
         last.update((id(memory), position + 1) for memory in statement.writes)
     found: list[tuple[int, Callable[[], object]]] = []
-    for values, act in pauses:
+    for pause in pauses:
+        values, act = _parts(pause)
         due = max((last.get(id(value.memory), 0) for value in values), default=0)
         if not due:
             raise ArgumentError("a pause waits for values that the program computes, and got none of these")
         found.append((max(due, found[-1][0] if found else 0), act))
     return found
+
+
+def _parts(pause: object) -> Pause:
+    if isinstance(pause, (tuple, list)) and len(pause) == 2:
+        values, act = pause
+        if isinstance(values, (tuple, list)) and all(isinstance(t, Tensor) for t in values) and callable(act):
+            return values, act
+    raise ArgumentError(f"pauses are pairs of (tensors that are waited for, what is called then), and got {pause!r}")
 
 
 class Segments:

@@ -76,7 +76,11 @@ def recorder_of(t: Tensor, wanted: str) -> Recorder:
     ------
     MemoryModeError
         If none does, or a routine has been made of it.
+    ArgumentError
+        If it is no tensor.
     """
+    if not isinstance(t, Tensor):
+        raise ArgumentError(f"{wanted} needs a captured tensor, got {type(t).__name__}")
     memory = t.memory
     if not isinstance(memory, PlannedMemory) or memory.mode == "constant":
         raise MemoryModeError(

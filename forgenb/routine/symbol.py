@@ -100,13 +100,16 @@ class Bindings:
     Raises
     ------
     ArgumentError
-        If two symbols have one name, or a value is not a whole number.
+        If two symbols have one name, there is something else, or a value is not a whole number.
     BindingError
         For a symbol that the routine does not have (also a KeyError).
     """
 
     def __init__(self, symbols: tuple[Symbol, ...], routine: str):
         self._routine = routine
+        for s in symbols:
+            if not isinstance(s, Symbol):
+                raise ArgumentError(f"bindings of {routine!r} hold symbols, and got {s!r}: make one with fnb.symbol")
         self._cells: dict[Symbol, int] = dict.fromkeys(symbols, 0)
         self._named: dict[str, Symbol] = {}
         for s in symbols:

@@ -152,10 +152,17 @@ def check_own(places: Iterable[Path]) -> None:
     Raises
     ------
     CheckpointError
-        One of `places` is no regular file, so that reading or writing it would reach what is not the folder's.
+        One of `places` cannot be looked at, or is no regular file, so that reading or writing it would reach what is
+        not the folder's.
     """
     for place in places:
-        if place.is_symlink() or (os.path.lexists(place) and not place.is_file()):
+        try:
+            own = not place.is_symlink() and (not os.path.lexists(place) or place.is_file())
+        except OSError as error:
+            raise CheckpointError(
+                f"{str(place)!r} cannot be looked at: {reason(error)}. Choose another place."
+            ) from error
+        if not own:
             raise CheckpointError(
                 f"{str(place)!r} is no regular file of its own: a run reads and writes only files that lie in its "
                 "folder. Put the file itself there."

@@ -4,6 +4,7 @@ Imports modules, the settings of ops and the base of callbacks; each complaint s
 """
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "model_of",
     "number_of",
     "optimizer_of",
+    "place_of",
     "rate_of",
     "whole",
 ]
@@ -70,6 +72,13 @@ def callbacks_of(given: Any) -> list[Callback]:
     return found
 
 
+def place_of(caller: str, path: Any) -> Any:
+    """The name of a file or a folder."""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path) or "\0" in str(path):
+        raise ArgumentError(f"{caller} needs the name of a file or a folder, as text or a path, got {path!r}")
+    return path
+
+
 def whole(caller: str, name: str, value: object, least: int = 1) -> int:
     """A whole number of at least `least`, the same in every run."""
     if isinstance(value, Late):
@@ -88,7 +97,8 @@ def batch_of(arrays: Any, step: int) -> Sequence:
 
 def rate_of(rate: Any, step: int) -> float:
     """The learning rate that a schedule gave."""
-    if isinstance(rate, bool) or not hasattr(rate, "__float__") or not 0 <= float(rate) < math.inf:
+    number = not isinstance(rate, bool) and hasattr(rate, "__float__") and not getattr(rate, "shape", ())
+    if not number or not 0 <= float(rate) < math.inf:
         raise ArgumentError(f"schedule({step}) must return a finite rate of at least 0, got {rate!r}")
     return float(rate)
 

@@ -19,7 +19,7 @@ from forgenb.optim import Optimizer
 from forgenb.routine import Arena, Routine
 from forgenb.tensor import Tensor
 from forgenb.train.steps.programs import to_routine
-from forgenb.train.workers.share import PartialUpdate, descent, shares
+from forgenb.train.workers.share import PartialUpdate, checked_workers, descent, samples_of, shares
 
 __all__ = ["DistributedStep", "World", "launched", "world"]
 
@@ -231,7 +231,8 @@ class DistributedStep:
     Raises
     ------
     ArgumentError
-        If there are more processes than samples, or a call gets another number of samples.
+        If there are more processes than samples, an argument is none of that, or a call gets another number of
+        samples.
     """
 
     def __init__(
@@ -243,6 +244,11 @@ class DistributedStep:
         samples: int,
         bucket: int = BUCKET,
     ):
+        checked_workers("DistributedStep", model, optimizer, clip_norm)
+        if not isinstance(world, World):
+            raise ArgumentError(f"DistributedStep needs a World, such as world() gives, got {type(world).__name__}")
+        if type(bucket) is not int or bucket < 1:
+            raise ArgumentError(f"DistributedStep needs a bucket of at least 1 byte, got {bucket!r}")
         self.model, self.optimizer, self.clip_norm, self.world = model, optimizer, clip_norm, world
         self.samples, self.part = samples, shares(samples, world.size)[world.rank]
         self.bucket = bucket
@@ -250,7 +256,7 @@ class DistributedStep:
 
     def __call__(self, *arrays: np.ndarray) -> tuple[float, Any]:
         """One step; the arrays have a common first axis."""
-        if len(arrays[0]) != self.part.stop - self.part.start:
+        if samples_of(arrays, "DistributedStep") != self.part.stop - self.part.start:
             raise ArgumentError(
                 f"process {self.world.rank} of {self.world.size} takes samples {self.part.start} to "
                 f"{self.part.stop - 1} of a batch of {self.samples}, and got {len(arrays[0])} samples"

@@ -142,3 +142,31 @@ def test_streams_make_and_drop_tensors_at_once(each_backend, hurried):
     tasks = [stream.submit(work, number) for number, stream in enumerate(streams)]
     assert [task.exception() for task in tasks] == [None] * 4
     [stream.close() for stream in streams]
+
+
+@pytest.mark.parametrize("after", [None, 1, [None], [3.5], "ab"])
+def test_a_task_waits_for_nothing_but_tasks(after):
+    with Stream() as stream, pytest.raises(ArgumentError, match="waits for what submit of other streams returned"):
+        stream.submit(print, after=after)
+
+
+def test_a_task_that_would_wait_for_itself_is_refused():
+    with Stream() as stream:
+        for waiting in (stream.synchronize, stream.close):
+            with pytest.raises(BackendError, match="by a task of the stream that it waits for would never end"):
+                stream.submit(waiting).result()
+        assert stream.submit(int, "3").result() == 3
+
+
+def test_a_cancelled_task_has_ended():
+    gate = threading.Event()
+    with Stream() as stream:
+        stream.submit(gate.wait)
+        assert stream.submit(print).cancel()
+        gate.set()
+        stream.synchronize()
+
+
+def test_a_backend_is_named():
+    with pytest.raises(BackendError, match="chosen by its name, a text such as 'cpu', and got 3"):
+        Stream(3)

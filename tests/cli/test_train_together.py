@@ -141,3 +141,26 @@ def test_streams_give_the_losses_of_one(options, tmp_path, capsys):
     assert main(["train", *map(str, options), "--out", str(tmp_path / "no"), "--streams", "2", "--eager"]) == 2
     assert "leave it out to share a batch out" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(
+    ("of_first", "of_second", "message"),
+    [
+        (["--steps", 4], ["--steps", 5], "different values of the text and the options"),
+        ([], None, "different values of whether --resume goes on with a run"),
+        ([], ["--bogus"], "unrecognized arguments: --bogus"),
+        (["--bogus"], [], "unrecognized arguments: --bogus"),
+    ],
+)
+def test_processes_that_were_started_differently_end(options, tmp_path, of_first, of_second, message):
+    """None of them may wait for another that has left, or is about to do something else."""
+    run = tmp_path / "run"
+    assert main(["train", *map(str, options), "--steps", "2", "--out", str(run)]) == 0
+    fresh = [*options, "--steps", 3, "--out", tmp_path / "other"]
+    begin, go_on = [sys.executable, "-m", "forgenb", "train"], ["--resume", run]
+    second = fresh if of_second is None else [*go_on, *of_second]
+    command = [*begin, *go_on, *of_first, ":", "-n", 1, *begin, *second]
+    _, err = (job := ranks.start(1, *map(str, command))).communicate(timeout=60)
+    assert job.returncode == 2, err
+    assert message in err
+    assert not (tmp_path / "other").exists()

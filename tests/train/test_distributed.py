@@ -158,3 +158,21 @@ def test_a_pause_for_what_is_not_computed_is_refused():
         loss = w * 3.0
     with pytest.raises(ArgumentError, match="a pause waits for values that the program computes"):
         train.to_routine(train.grad_update(loss), pauses=[([w], print)])
+
+
+@pytest.mark.parametrize("wrong", [None, "x", [1.5], np.ones((2, 2)), 0])
+def test_wrong_types_are_refused_like_wrong_values(wrong):
+    model = GPT(GPTConfig(11, 8, 1, 2, 8), seed=3)
+    good = {
+        "model": model,
+        "optimizer": optim.SGD(model.parameters(), 0.1),
+        "clip_norm": 1.0,
+        "world": distributed.World(Alone()),
+        "samples": 4,
+        "bucket": 1,
+    }
+    distributed.DistributedStep(**good)
+    for name in good:
+        if name != "clip_norm" or wrong is not None:
+            with pytest.raises(ArgumentError, match="DistributedStep|a batch is shared out over|cannot be shared out"):
+                distributed.DistributedStep(**{**good, name: wrong})

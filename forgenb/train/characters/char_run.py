@@ -195,9 +195,9 @@ class CharRun(Trainer):
         corpus = prepare(config)
         if folder is not None and corpus.sha256 != folder.text_sha256:
             raise ArgumentError(_changed_text(folder, corpus))
-        if world is not None:
-            world.agree("the text", corpus.sha256)
         config = config if steps is None else replace(config, steps=steps)
+        if world is not None:
+            world.agree("the text and the options", f"{corpus.sha256} {json.dumps(config.to_dict())}")
         kept = None if folder is None else CharFolder(folder, corpus, config, checkpoint)
         return cls(kept, corpus, config, callbacks, streams, world)
 

@@ -102,7 +102,7 @@ class BestCheckpoint(Callback):
     """
 
     def __init__(self, path: StrPath | None = None):
-        self.path = path
+        self.path = None if path is None else checks.place_of("BestCheckpoint", path)
         self._trainer: Trainer | None = None
 
     def on_start(self, trainer: "Trainer") -> None:
@@ -149,7 +149,7 @@ class JsonLines(Callback):
     """
 
     def __init__(self, path: StrPath):
-        self.path = Path(path)
+        self.path = Path(checks.place_of("JsonLines", path))
         self._metrics: Metrics | None = None
 
     def on_start(self, trainer: "Trainer") -> None:

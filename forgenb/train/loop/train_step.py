@@ -74,6 +74,10 @@ class TrainStep:
             raise ArgumentError(
                 f"a TrainStep clips to a norm above 0, got clip_norm={clip_norm!r}; leave it out to clip nothing"
             )
+        if model is None or optimizer is None:
+            raise ArgumentError("a TrainStep needs a model and an optimiser, got None: what shall it train, and how?")
+        if not isinstance(eager, bool):
+            raise ArgumentError(f"a TrainStep needs eager to be True or False, got {eager!r}")
         self.model, self.optimizer, self.loss = checks.model_of(model), checks.optimizer_of(optimizer), loss
         self.clip_norm = math.inf if clip_norm is None else clip_norm
         self.eager = eager
@@ -86,5 +90,7 @@ class TrainStep:
     def _once(self, *arrays: Any) -> tuple:
         self.optimizer.zero_grad()
         loss = (self.model.loss if self.loss is None else self.loss)(*arrays)
+        if not callable(getattr(loss, "backward", None)):
+            raise ArgumentError(f"the loss of a TrainStep must return a tensor, and gave {type(loss).__name__}")
         loss.backward()
         return loss, self.optimizer.step(clip_norm=self.clip_norm)

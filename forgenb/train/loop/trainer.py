@@ -127,6 +127,8 @@ class Trainer:
         self.stopped: str | None = None
         self._do, self._batches = step, batches
         self._kept = folder if folder is None or isinstance(folder, TrainingFolder) else TrainingFolder(folder)
+        if world is not None and not isinstance(world, World):
+            raise ArgumentError(f"a Trainer needs world to be a World, such as world() gives, got {world!r}")
         self.world = world
         self._check_pairs(eval_every)
         if self._kept is not None:

@@ -4,7 +4,6 @@ Imports `places`, `files`, `metrics` and the state of models and optimisers; how
 """
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from forgenb.storage.files import MOST_HEADER, check_own, remove_temporaries, wr
 from forgenb.storage.finite import check_finite, finite
 from forgenb.storage.opening import StrPath
 from forgenb.storage.tensor_file import opened_tensors
+from forgenb.train import checks
 from forgenb.train.loop.report import StepReport
 from forgenb.train.persistence.fitting import check_layouts
 from forgenb.train.persistence.metadata import PROGRESS, read_metadata
@@ -55,8 +55,10 @@ class TrainingFolder(Places):
     """How more steps are asked for."""
 
     def __init__(self, path: StrPath, *, resume: bool = False, write: bool = True):
-        if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"a training is kept in a folder whose name is text or a path, got {path!r}")
+        checks.place_of("a training's folder", path)
+        for name, flag in (("resume", resume), ("write", write)):
+            if not isinstance(flag, bool):
+                raise ArgumentError(f"a training's folder needs {name} to be True or False, got {flag!r}")
         self.path, self.resume, self.write = Path(path), resume, write
         self._open: Metrics | None = None
 

@@ -64,6 +64,8 @@ def _step(
 ) -> Program:
     """`sgd_one` with a gradient of any origin, and without what computes the rate."""
     momentum, weight_decay = checked("momentum", momentum, 1), checked("weight_decay", weight_decay)
+    if not isinstance(nesterov, bool):
+        raise ArgumentError(f"sgd needs nesterov to be True or False, got {nesterov!r}")
     if nesterov and not momentum:
         raise ArgumentError("sgd with nesterov=True needs a momentum above 0")
     buffer = (zeros_like(p),) if momentum else ()

@@ -36,6 +36,8 @@ def set_on_host(t: Tensor, from_device: bool = True) -> Tensor:
         computes. A routine that would write an input is refused by `to_routine`.
     """
     where, memory = place_of_call(1), _memory(t, "set_on_host")
+    if not isinstance(from_device, bool):
+        raise ArgumentError(f"set_on_host needs from_device to be True or False, got {from_device!r}")
     if not from_device:
         if isinstance(memory, PlannedMemory):
             what = "is a constant of" if memory.mode == "constant" else "is computed by"

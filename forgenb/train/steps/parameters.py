@@ -20,9 +20,13 @@ def diff_or_error(t: Tensor, where: str) -> Node:
 
     Raises
     ------
+    ArgumentError
+        If `t` is not a tensor.
     TapeError
         Naming `where`, if `t` is not differentiable.
     """
+    if not isinstance(t, Tensor):
+        raise ArgumentError(f"{where} needs a tensor, got {type(t).__name__}")
     if t.node is None:
         raise TapeError(
             f"{where}: {t.name or f'a tensor of shape {t.shape}'} is not differentiable, since nothing that it was "

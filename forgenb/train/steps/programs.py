@@ -139,11 +139,14 @@ def sequence(programs: Iterable[Program], name: str | None = None) -> Program:
     Raises
     ------
     ArgumentError
-        If there are none, or they are of different backends.
+        If there are none, something else is among them, or they are of different backends.
     """
-    parts = list(programs)
+    parts = list(programs) if isinstance(programs, Iterable) else [programs]
     if not parts:
         raise ArgumentError("sequence got no programs")
+    for part in parts:
+        _refuse_other("sequence", part)
+    _refuse_unnamed("sequence", name)
     whole = joined(p.recorder for p in parts if p.recorder is not None)
     return Program(whole.statements, name or " then ".join(p.name for p in parts), whole)
 
@@ -176,10 +179,12 @@ def to_routine(
     BackendError
         If the program was captured on another backend.
     ArgumentError
-        If it has no statements, or uses a symbol that is not declared.
+        If it is no program, has no statements, or uses a symbol that is not declared; or a name or a pause is none.
     MemoryModeError
         If a routine computes part of it already, or decisions about values conflict.
     """
+    _refuse_other("to_routine", program)
+    _refuse_unnamed("to_routine", name)
     recorder = program.recorder
     if recorder is None:
         raise ArgumentError(f"program {program.name!r} is for reading only: to_routine needs what a capture recorded")
@@ -189,3 +194,16 @@ def to_routine(
             f"it with tensors that live on {backend!r}"
         )
     return Routine(joined([recorder]), (), name or program.name, bindings, pauses)
+
+
+def _refuse_other(caller: str, part: object) -> None:
+    if not isinstance(part, Program):
+        raise ArgumentError(
+            f"{caller} works on programs, such as those of forward, grad_update and sgd_update, and got "
+            f"{type(part).__name__}"
+        )
+
+
+def _refuse_unnamed(caller: str, name: object) -> None:
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"{caller} got name={name!r}: a name is text")

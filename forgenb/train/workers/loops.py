@@ -73,7 +73,7 @@ def round_robin(
     ArgumentError
         If there are no workers, something cannot be called, or two symbols have one name.
     """
-    workers = list(fs)
+    workers = list(fs) if isinstance(fs, Iterable) else [fs]
     if not workers:
         raise ArgumentError("round_robin got no workers: give at least one function, such as routine.run")
     checks.callables("round_robin", sync=sync, **{f"fs[{number}]": f for number, f in enumerate(workers)})
@@ -133,7 +133,7 @@ def tree_schedule(n: int) -> list[tuple[int, int]]:
 
 def _ranged(caller: str, symbols: Iterable[Symbol]) -> list[Symbol]:
     found: dict[str, Symbol] = {}
-    for s in symbols:
+    for s in symbols if isinstance(symbols, Iterable) else (symbols,):
         if not isinstance(s, Symbol):
             raise ArgumentError(f"{caller} loops over symbols, and got {s!r}: make one with fnb.symbol(name, range)")
         if s.name in found:

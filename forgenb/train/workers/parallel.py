@@ -6,11 +6,13 @@ Imports programs, loops and streams; what is beyond this process is `distributed
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from threading import Lock
+from typing import Any
 
 import numpy as np
 
 from forgenb.backend import Stream, get_backend
-from forgenb.errors import ArgumentError
+from forgenb.errors import ArgumentError, BackendError, MemoryModeError
 from forgenb.kernel import map_kernel
 from forgenb.ops.apply import run_map
 from forgenb.ops.copying import copy_kernel
@@ -91,6 +93,7 @@ class ParallelUpdate:
         self._descent = to_routine(descent, symbols)
         self._post_sync = post_sync
         self._events: dict[int, Future] = {}
+        self._lock = Lock()
 
     def __call__(self) -> None:
         """One pass: every combination of the ranged symbols' values, in turn over the streams.
@@ -99,6 +102,10 @@ class ParallelUpdate:
         ------
         ForgeError
             What a worker raised, once the others have ended. The parameters are then those of the last whole round.
+        MemoryModeError
+            If another thread is in a call of it; that one goes on.
+        BackendError
+            If a task of one of its streams calls it, or one is closed.
         """
         workers = [self._worker(number) for number in range(len(self.routines))]
         with self._settled():
@@ -113,11 +120,17 @@ class ParallelUpdate:
             For each worker that takes part, beginning with the first, its inputs with their new values.
         indices : mapping
             Values of symbols by name, the same for all workers.
+
+        Raises
+        ------
+        ArgumentError
+            If there are no values or more than workers, or something is no mapping or no pair; see `__call__` too.
         """
+        rows = _rows(values, indices, len(self.routines))
         with self._settled():
-            for number, new in enumerate(values):
-                self._submit(number, tuple(new), dict(indices))
-            self._sync(len(values))
+            for number, row in enumerate(rows):
+                self._submit(number, row, dict(indices))
+            self._sync(len(rows))
 
     def memory(self) -> int:
         """Bytes that its routines own: scratch, what they store, and constants."""
@@ -126,13 +139,18 @@ class ParallelUpdate:
 
     @contextmanager
     def _settled(self) -> Iterator[None]:
-        """Whatever happens inside, no task of it is left behind."""
+        """One caller at a time; whatever happens inside, no task of it is left behind."""
+        for stream in self.streams:
+            stream.refuse_inside("a step over streams")
+        if not self._lock.acquire(blocking=False):
+            raise MemoryModeError("a step over streams is running in another thread: one call at a time")
         try:
             yield
         finally:
             for stream in self.streams:
                 stream.synchronize()
             self._events.clear()
+            self._lock.release()
 
     def _worker(self, number: int) -> Callable[..., None]:
         return lambda **indices: self._submit(number, (), indices)
@@ -140,7 +158,11 @@ class ParallelUpdate:
     def _submit(self, number: int, values: tuple, indices: dict[str, int]) -> None:
         self._indices = {s.name: self.bindings[s] for s in self.bindings} | indices
         self.routines[number].begin(values, self._indices)
-        self._events[number] = self.streams[number].submit(self.routines[number].finish)
+        try:
+            self._events[number] = self.streams[number].submit(self.routines[number].finish)
+        except BaseException:
+            self.routines[number].abandon()
+            raise
 
     def _sync(self, workers: int) -> None:
         """Merge what the first `workers` have, update on the first stream, and wait."""
@@ -208,26 +230,75 @@ def parallel_update(
     Raises
     ------
     ArgumentError
-        If there are no updates, they do not belong together, or there are not as many streams.
+        If there are no updates, they do not belong together, there are not as many streams, or an argument is none of
+        what it is for.
+    BackendError
+        If a stream is closed or of another backend than the updates.
 
     References
     ----------
     The scheme of OCANNL's ``Train.parallel_update``, version 0.5.1, but that a round of fewer workers merges the losses
     of these alone.
     """
-    updates = list(updates)
+    updates = _listed("updates", updates, Update, "make each with fnb.train.grad_update")
     _check(updates, merge)
+    if not isinstance(descent, Program):
+        raise ArgumentError(
+            f"parallel_update takes a program that updates the parameters, such as sgd_update(updates[0], 0.1), and "
+            f"got {type(descent).__name__}"
+        )
+    symbols = _listed("bindings", bindings, Symbol, "make each with fnb.symbol")
+    if post_sync is not None and not callable(post_sync):
+        raise ArgumentError(f"parallel_update calls post_sync, and got {type(post_sync).__name__}")
+    backend = updates[0].loss.backend.name
     if streams is None:
-        streams = [Stream(updates[0].loss.backend.name) for _ in updates]
+        streams = [Stream(backend) for _ in updates]
+    streams = _listed("streams", streams, Stream, "make each with fnb.backend.Stream")
     if len(streams) != len(updates):
         raise ArgumentError(f"parallel_update got {len(updates)} updates and {len(streams)} streams: give one each")
-    return ParallelUpdate(updates, descent, tuple(bindings), streams, merge, post_sync)
+    for stream in streams:
+        stream.refuse_closed()
+        if stream.backend.name != backend:
+            raise BackendError(f"parallel_update got updates of {backend!r} and a stream of {stream.backend.name!r}")
+    return ParallelUpdate(updates, descent, tuple(symbols), streams, merge, post_sync)
+
+
+def _listed(name: str, given: Any, kind: type, advice: str) -> list:
+    """The objects of one kind that `given` holds."""
+    found = list(given) if isinstance(given, Iterable) else [given]
+    wrong = [type(one).__name__ for one in found if not isinstance(one, kind)]
+    if wrong:
+        raise ArgumentError(f"parallel_update takes a list of {name}, and got {', '.join(wrong)}: {advice}")
+    return found
+
+
+def _rows(values: Any, indices: Any, workers: int) -> list[tuple[tuple[Tensor, Any], ...]]:
+    """What each worker of a round gets, checked."""
+    rows = (
+        [tuple(row) if isinstance(row, Iterable) else (row,) for row in values]
+        if isinstance(values, (list, tuple))
+        else []
+    )
+    if not 1 <= len(rows) <= workers or not all(_is_pair(pair) for row in rows for pair in row):
+        raise ArgumentError(
+            f"a round of {workers} workers takes a list of (tensor, array) pairs for each of 1 to {workers} of them, "
+            f"and got {values!r}"
+        )
+    if not isinstance(indices, Mapping):
+        raise ArgumentError(f"a round takes indices as a mapping of names to numbers, got {type(indices).__name__}")
+    return rows
+
+
+def _is_pair(pair: object) -> bool:
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        return False
+    return isinstance(pair[0], Tensor) and isinstance(pair[1], (Tensor, np.ndarray))
 
 
 def _check(updates: Sequence[Update], merge: str) -> None:
-    if not updates or not all(isinstance(update, Update) for update in updates):
+    if not updates:
         raise ArgumentError("parallel_update needs at least one update: make each with fnb.train.grad_update")
-    if merge not in MERGES:
+    if not isinstance(merge, str) or merge not in MERGES:
         raise ArgumentError(f"parallel_update got merge={merge!r}: it is one of {', '.join(MERGES)}")
     first = updates[0]
     if len(updates) > 1 and any(update.changes() for update in updates):

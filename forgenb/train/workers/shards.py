@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from forgenb.backend import Stream
+from forgenb.errors import ArgumentError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.tensor import Tensor
 from forgenb.train.workers.parallel import ParallelUpdate, parallel_update
-from forgenb.train.workers.share import PartialUpdate, descent, shares
+from forgenb.train.workers.share import PartialUpdate, checked_workers, descent, samples_of, shares
 
 __all__ = ["ShardedStep"]
 
@@ -38,6 +39,12 @@ class ShardedStep:
     streams : sequence of Stream
         At most one a sample.
 
+    Raises
+    ------
+    ArgumentError
+        If an argument is none of that; in a call, if the arrays have different lengths or fewer samples than there are
+        streams, the loss has dimensions, or the model cannot be copied.
+
     Notes
     -----
     The gradients are summed in a fixed order (`tree_schedule`), so the bits of a step depend on the number of streams,
@@ -45,16 +52,22 @@ class ShardedStep:
     """
 
     def __init__(self, model: Module, optimizer: Optimizer, clip_norm: float | None, streams: Sequence[Stream]):
+        checked_workers("ShardedStep", model, optimizer, clip_norm)
+        if not isinstance(streams, Sequence) or not streams or not all(isinstance(s, Stream) for s in streams):
+            raise ArgumentError(
+                f"ShardedStep needs a list of at least one stream (fnb.backend.Stream), got {streams!r}"
+            )
         self.model, self.optimizer, self.clip_norm, self.streams = model, optimizer, clip_norm, tuple(streams)
         self._made: dict[tuple, tuple[list[PartialUpdate], ParallelUpdate, Any]] = {}
 
     def __call__(self, *arrays: np.ndarray) -> tuple[Tensor, Tensor | float]:
         """One step on a batch of arrays with a common first axis."""
+        samples = samples_of(arrays, "ShardedStep")
         key = (self.model.training, *((a.shape, a.dtype) for a in arrays))
         if key not in self._made:
             self._made[key] = self._record(arrays)
         parts, update, norm = self._made[key]
-        cut = shares(len(arrays[0]), len(parts))
+        cut = shares(samples, len(parts))
         update.step([part.values(a[where] for a in arrays) for part, where in zip(parts, cut, strict=True)])
         parts[0].lead()
         return update.loss, norm

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from forgenb.errors import ArgumentError
+from forgenb.dtypes import ORDER
+from forgenb.errors import ArgumentError, DTypeError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.routine import Program, recording
@@ -17,7 +18,7 @@ from forgenb.tensor import Tensor, from_array
 from forgenb.train.steps.programs import Update, grad_update
 from forgenb.train.workers.twin import Twin
 
-__all__ = ["PartialUpdate", "descent", "shares"]
+__all__ = ["PartialUpdate", "checked_workers", "descent", "samples_of", "shares"]
 
 
 def shares(samples: int, workers: int) -> list[slice]:
@@ -26,8 +27,13 @@ def shares(samples: int, workers: int) -> list[slice]:
     Raises
     ------
     ArgumentError
-        If a worker would get none.
+        If a worker would get none, or there are no such numbers.
     """
+    if type(samples) is not int or type(workers) is not int or workers < 1:
+        raise ArgumentError(
+            f"a batch is shared out over a whole number of workers above 0, got {samples!r} samples and {workers!r} "
+            "workers"
+        )
     if workers > samples:
         raise ArgumentError(
             f"a batch of {samples} samples cannot be shared out over {workers} workers: use fewer, or a larger batch"
@@ -35,6 +41,36 @@ def shares(samples: int, workers: int) -> list[slice]:
     size, more = divmod(samples, workers)
     ends = [number * size + min(number, more) for number in range(workers + 1)]
     return [slice(begin, end) for begin, end in itertools.pairwise(ends)]
+
+
+def samples_of(arrays: Sequence[Any], caller: str) -> int:
+    """How many samples the arrays of a batch have.
+
+    Raises
+    ------
+    ArgumentError
+        If there are none, one is no array of numbers, or they have different lengths.
+    DTypeError
+        If forgenb has no such numbers.
+    """
+    wrong = [type(a).__name__ for a in arrays if not isinstance(a, np.ndarray) or not a.ndim]
+    if wrong or not arrays:
+        raise ArgumentError(
+            f"{caller} takes NumPy arrays with a common first axis, the samples, and got {', '.join(wrong) or 'none'}"
+        )
+    for array in arrays:
+        if array.dtype not in ORDER:
+            raise DTypeError(f"{caller} got an array of dtype {array.dtype}: convert it to one of {_names()}")
+    lengths = {len(array) for array in arrays}
+    if len(lengths) > 1:
+        raise ArgumentError(
+            f"{caller} got arrays of {', '.join(str(len(a)) for a in arrays)} samples: all need as many"
+        )
+    return lengths.pop()
+
+
+def _names() -> str:
+    return ", ".join(dtype.name for dtype in ORDER)
 
 
 class PartialUpdate:
@@ -60,7 +96,14 @@ class PartialUpdate:
         self.inputs = [from_array(a, model.parameters()[0].backend) for a in arrays]
         with recording() as recorder:
             recorder.inputs = self.inputs
-            loss = self._twin.model.loss(*self.inputs) * (len(arrays[0]) / samples)
+            mean = self._twin.model.loss(*self.inputs)
+            if not isinstance(mean, Tensor) or mean.shape:
+                got = f"a tensor of shape {mean.shape}" if isinstance(mean, Tensor) else type(mean).__name__
+                raise ArgumentError(
+                    f"a batch is shared out by its mean loss, a tensor without dimensions, and "
+                    f"{type(model).__name__}.loss gave {got}: take the mean over the samples"
+                )
+            loss = mean * (len(arrays[0]) / samples)
         loss.name = "loss"
         self.update: Update = grad_update(loss)
 
@@ -72,6 +115,23 @@ class PartialUpdate:
     def lead(self) -> None:
         """After a run, tell the model how many masks have been drawn."""
         self._twin.lead()
+
+
+def checked_workers(caller: str, model: Any, optimizer: Any, clip_norm: Any) -> None:
+    """Refuse what cannot be shared out.
+
+    Raises
+    ------
+    ArgumentError
+        If the model is no module with a loss, the optimiser is none, or the norm is neither None nor above 0.
+    """
+    if not isinstance(model, Module) or not callable(getattr(model, "loss", None)):
+        raise ArgumentError(f"{caller} needs a module with a method loss, got {type(model).__name__}")
+    if not all(callable(getattr(optimizer, name, None)) for name in ("zero_grad", "step")):
+        raise ArgumentError(f"{caller} needs an optimiser of fnb.optim, got {type(optimizer).__name__}")
+    real = isinstance(clip_norm, (int, float)) and not isinstance(clip_norm, bool)
+    if clip_norm is not None and not (real and clip_norm > 0):
+        raise ArgumentError(f"{caller} clips to a norm above 0, or not at all with None, got clip_norm={clip_norm!r}")
 
 
 def _refuse_buffers(model: Module) -> None:

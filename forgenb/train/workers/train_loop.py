@@ -3,7 +3,7 @@
 Imports parallel updates, programs and modules. What a run leaves on a disk is `Trainer`; no optimiser stands here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -110,24 +110,28 @@ def train_loop(
     epochs = checks.whole("train_loop", "epochs", epochs)
     batch_size = checks.whole("train_loop", "batch_size", batch_size)
     max_streams = None if max_streams is None else checks.whole("train_loop", "max_streams", max_streams)
-    on_batch, on_epoch = per_batch_callback or _ignore, per_epoch_callback or _ignore
+    on_batch = _ignore if per_batch_callback is None else per_batch_callback
+    on_epoch = _ignore if per_epoch_callback is None else per_epoch_callback
     functions = {"model": model, "loss_fn": loss_fn, "per_batch_callback": on_batch, "per_epoch_callback": on_epoch}
     checks.callables("train_loop", **functions)
+    if not isinstance(drop_last, bool):
+        raise ArgumentError(f"train_loop got drop_last={drop_last!r}: it is True or False")
+    given = None if streams is None else _streams(streams)
     with ExitStack() as stack:
         stack.enter_context(in_mode(model, training=True))
         with peak_memory() as meter:
             x, y = _data(inputs, outputs)
-            if streams is None:
-                streams = [stack.enter_context(made) for made in suggest_streams(max_streams, x.backend.name)]
-            workers = _workers(batch_size, list(streams)[:max_streams])
+            if given is None:
+                given = [stack.enter_context(made) for made in suggest_streams(max_streams, x.backend.name)]
+            workers = _workers(batch_size, given[:max_streams])
             x, y = (_whole_batches(t, batch_size, workers, drop_last) for t in (x, y))
             batches = len(x) // batch_size
             batch, step = symbol("batch_n", batches), symbol("step_n")
             shared = Minibatches(model, loss_fn, x, y, batch_size, batch)
             stack.callback(shared.forget_gradients)
             shared.capture(workers)
-            rate = _Rate(lr_schedule or _falling(init_lr, epochs * batches), batch, step)
-            taken = list(streams)[: len(shared.updates)]
+            rate = _Rate(_falling(init_lr, epochs * batches) if lr_schedule is None else lr_schedule, batch, step)
+            taken = given[: len(shared.updates)]
             descent = sgd_update(shared.updates[0], rate.taken, momentum, weight_decay)
             update = parallel_update(shared.updates, descent, (batch, step), taken, merge)
             memory = meter.now + update.memory()
@@ -152,10 +156,18 @@ def _data(inputs: Any, outputs: Any) -> tuple[Tensor, Tensor]:
     return x, y
 
 
+def _streams(given: Any) -> list[Stream]:
+    """The streams that a caller gave."""
+    streams = list(given) if isinstance(given, Iterable) else [given]
+    if not streams or not all(isinstance(stream, Stream) for stream in streams):
+        raise ArgumentError(
+            f"train_loop needs at least one stream, and got streams={given!r}: make them with fnb.train.suggest_streams"
+        )
+    return streams
+
+
 def _workers(batch_size: int, streams: Sequence[Stream]) -> int:
     """How many streams share a batch: the most that get equally many samples."""
-    if not streams or not all(isinstance(stream, Stream) for stream in streams):
-        raise ArgumentError("train_loop needs at least one stream: make them with fnb.train.suggest_streams")
     return max(n for n in range(1, min(batch_size, len(streams)) + 1) if batch_size % n == 0)
 
 

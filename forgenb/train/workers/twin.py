@@ -6,7 +6,10 @@ Imports modules; what a worker computes with it is not known here.
 import copy
 from typing import Any
 
+from forgenb.errors import ArgumentError
 from forgenb.nn import Dropout, Module
+from forgenb.nn.module import Buffer
+from forgenb.tensor import Tensor
 
 __all__ = ["Twin"]
 
@@ -30,7 +33,7 @@ class Twin:
     """
 
     def __init__(self, model: Module, first: int):
-        self.model: Any = copy.deepcopy(model, {id(p): p for p in model.parameters()})
+        self.model: Any = _copied(model)
         self._first = first
         self._pairs: list[tuple[Any, Any]] = list(zip(model.modules(), self.model.modules(), strict=True))
         self.follow()
@@ -50,3 +53,24 @@ class Twin:
         for whole, mine in self._pairs:
             if isinstance(whole, Dropout):
                 whole.calls = mine.calls
+
+
+def _copied(model: Module) -> Module:
+    """A copy of a model with the same tensors but for buffers: what is written into one is seen by both.
+
+    Raises
+    ------
+    ArgumentError
+        If the model holds what cannot be copied, such as a lock or an open file.
+    """
+    shared: dict[int, Any] = {id(p): p for p in model.parameters()}
+    for module in model.modules():
+        tensors = (value for value in vars(module).values() if isinstance(value, Tensor))
+        shared.update((id(t), t) for t in tensors if not isinstance(t, Buffer))
+    try:
+        return copy.deepcopy(model, shared)
+    except (TypeError, ValueError, RuntimeError, AttributeError) as error:
+        raise ArgumentError(
+            f"each worker needs a copy of {type(model).__name__}, and it holds what cannot be copied ({error}): keep "
+            "locks, files and the like outside of the model, or give it a method __deepcopy__"
+        ) from error

@@ -178,7 +178,7 @@ def test_a_curve_that_holds_no_reports_is_named(tmp_path, line):
 
 
 def test_a_folder_has_a_name():
-    with pytest.raises(ArgumentError, match="a folder whose name is text or a path, got 3"):
+    with pytest.raises(ArgumentError, match="name of a file or a folder, as text or a path, got 3"):
         TrainingFolder(3)
 
 

@@ -289,3 +289,35 @@ def test_what_an_optimiser_does_in_a_capture_is_no_part_of_its_loss():
     train.to_routine(train.forward(loss)).run()
     assert (loss.item(), w.item(), other.item()) == (6.0, 2.0, 1.0)
     assert not train.grad_update(captured()[2]).changes()
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x", [1.5], np.ones((2, 2)), print])
+def test_wrong_types_are_refused_like_wrong_values(wrong):
+    w = fnb.Parameter(fnb.tensor(1.0, name="w"))
+    with fnb.capture():
+        loss = w * 2.0
+    update = train.grad_update(loss)
+    for function in (train.forward, train.grad_update, train.grad_update_nochecks, train.forward_once):
+        with pytest.raises(ArgumentError, match="needs a (captured )?tensor, got"):
+            function(wrong)
+    with pytest.raises(ArgumentError, match="here needs a tensor, got"):
+        train.diff_or_error(wrong, "here")
+    for function in (train.to_routine, train.sequence, lambda part: train.sequence([update, part])):
+        with pytest.raises(ArgumentError, match="works on programs, such as those of forward"):
+            function(wrong)
+    if wrong is not None:
+        with pytest.raises(ArgumentError, match="bindings"):
+            train.to_routine(update, wrong)
+    if wrong is not None and not isinstance(wrong, str):
+        for function in (train.to_routine, lambda part, name: train.sequence([part], name)):
+            with pytest.raises(ArgumentError, match="a name is text"):
+                function(update, name=wrong)
+    with pytest.raises(ArgumentError, match="nesterov to be True or False"):
+        train.sgd_update(update, 0.1, 0.5, nesterov=wrong)
+    with pytest.raises(ArgumentError, match="from_device to be True or False"):
+        train.set_on_host(w, wrong)
+    for pauses in (wrong, [wrong], [(wrong, print)], [([w], 3)]):
+        with fnb.capture():
+            again = w * 2.0
+        with pytest.raises(ArgumentError, match="pauses are pairs of"):
+            train.to_routine(train.forward(again), pauses=pauses)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import forgenb as fnb
 from forgenb.errors import ArgumentError
 from forgenb.routine import Bindings
-from forgenb.train import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
+from forgenb.train import round_robin, round_robin_dry_run, sequential_loop, shares, tree_schedule
 
 RANGES = st.lists(st.none() | st.integers(1, 4), max_size=4)
 
@@ -199,3 +199,16 @@ I = fnb.symbol("i", 2)  # noqa: E741
 def test_arguments(call, message):
     with pytest.raises(ArgumentError, match=message):
         call()
+
+
+@pytest.mark.parametrize("wrong", [None, 3, 1.5, print])
+def test_what_is_no_list_is_refused(wrong):
+    with pytest.raises(ArgumentError, match="loops over symbols, and got"):
+        round_robin([print], wrong, print)
+    with pytest.raises(ArgumentError, match="loops over symbols, and got"):
+        round_robin_dry_run(2, wrong)
+    if wrong is not print:
+        with pytest.raises(ArgumentError, match="it must be a function or another callable"):
+            round_robin(wrong, (), print)
+    with pytest.raises(ArgumentError, match="a whole number of workers above 0"):
+        shares(4, wrong if wrong != 3 else 0)

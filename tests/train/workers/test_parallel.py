@@ -7,7 +7,7 @@ from support import moons
 import forgenb as fnb
 from forgenb import ops, train
 from forgenb.backend import Stream, get_backend
-from forgenb.errors import ArgumentError, IndexRangeError
+from forgenb.errors import ArgumentError, BackendError, IndexRangeError, MemoryModeError, ShapeError
 
 BATCH, TOTAL = 120, 2400
 
@@ -291,3 +291,66 @@ def test_suggested_streams_are_at_least_one_and_no_more_than_asked_for():
     for wrong in (0, -1, 1.5, True, "2"):
         with pytest.raises(ArgumentError, match="suggest_streams got max_streams=.*whole number of at least 1"):
             train.suggest_streams(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "x", [1.5], np.ones((2, 2)), {"a": 1}])
+def test_wrong_types_are_refused_like_wrong_values(wrong):
+    updates, _, symbols, _ = updates_of_moons(2, "float32", total=240)
+    descent = train.sgd_update(updates[0], 0.1)
+    with Stream() as one, Stream() as two:
+        good = {"updates": updates, "descent": descent, "bindings": symbols, "streams": [one, two]}
+        for name in ("updates", "descent", "bindings", "merge", "streams", "post_sync"):
+            if wrong is not None or name not in ("streams", "post_sync"):
+                with pytest.raises(ArgumentError, match="parallel_update"):
+                    train.parallel_update(**{**good, name: wrong})
+        both = train.parallel_update(**good)
+        for values in (wrong, [wrong], [[(wrong, wrong)]], [], [()] * 3):
+            with pytest.raises(ArgumentError, match="a round of 2 workers takes a list of"):
+                both.step(values)
+        with pytest.raises(ArgumentError, match="indices as a mapping|parallel_update|no symbol"):
+            both.step([(), ()], wrong if not isinstance(wrong, dict) else 3)
+
+
+def test_streams_that_cannot_do_the_work_are_refused():
+    updates, descent, symbols, _ = updates_of_moons(1, "float32", total=240)
+    with Stream() as stream, Stream("python") as other:
+        with pytest.raises(BackendError, match="updates of 'cpu' and a stream of 'python'"):
+            train.parallel_update(updates, descent, symbols, [other])
+        epoch = train.parallel_update(updates, descent, symbols, [stream])
+        with pytest.raises(BackendError, match="a step over streams by a task of the stream"):
+            stream.submit(epoch).result()
+    for _ in range(2):  # a routine that was begun and could not go on is let go
+        with pytest.raises(BackendError, match="the stream is closed"):
+            epoch()
+    with pytest.raises(BackendError, match="the stream is closed"):
+        train.parallel_update(updates, descent, symbols, [stream])
+
+
+def test_one_call_at_a_time():
+    updates, descent, symbols, _ = updates_of_moons(2, "float32", total=240)
+    found = []
+
+    def again(count):
+        with pytest.raises(MemoryModeError, match="a step over streams is running in another thread"):
+            epoch()
+        found.append(count)
+
+    epoch = train.parallel_update(updates, descent, symbols, post_sync=again)
+    epoch()
+    assert found == [2, 2]
+    [stream.close() for stream in epoch.streams]
+
+
+def test_an_input_of_another_shape_is_refused():
+    x = fnb.tensor(np.ones(3, "float32"))
+    w = fnb.Parameter(fnb.tensor(1.0, name="w"))
+    with fnb.capture():
+        loss = (w * x).sum()
+    update = train.grad_update(loss)
+    one = train.parallel_update([update], train.sgd_update(update, 1.0))
+    for wrong in (np.ones(4, "float32"), np.ones(2, "float32"), fnb.tensor(np.ones(8, "float32"))):
+        with pytest.raises(ShapeError, match=r"an input of shape \(3,\) got a value of shape"):
+            one.step([[(x, wrong)]])
+    one.step([[(x, np.full(3, 2.0, "float32"))]])
+    assert w.item() == -5
+    [stream.close() for stream in one.streams]

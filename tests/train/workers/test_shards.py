@@ -1,12 +1,14 @@
 """A step whose batch is shared out over streams: the numbers of the whole batch."""
 
+import threading
+
 import numpy as np
 import pytest
 
 import forgenb as fnb
 from forgenb import nn, optim
 from forgenb.backend import Stream
-from forgenb.errors import ArgumentError
+from forgenb.errors import ArgumentError, DTypeError
 from forgenb.models import GPT, GPTConfig
 from forgenb.train import ShardedStep, shares
 
@@ -129,3 +131,71 @@ def test_shares_are_neighbours_and_even():
             assert sizes == sorted(sizes, reverse=True)
     with pytest.raises(ArgumentError, match="2 samples cannot be shared out over 3 workers"):
         shares(2, 3)
+
+
+class Line(nn.Module):
+    """A line, whose loss may be spoiled."""
+
+    def __init__(self):
+        self.layer = nn.Linear(3, 1, name="a")
+        self.scale = fnb.tensor(np.ones(1, "float32"))
+
+    def loss(self, x, y):
+        return ((self.layer(x) * self.scale - y) ** 2.0).mean()
+
+
+X = np.random.default_rng(2).normal(size=(6, 3)).astype("float32")
+
+
+@pytest.mark.parametrize("wrong", [3, "x", [1.5], np.ones((2, 2)), {"a": 1}])
+def test_wrong_types_are_refused_like_wrong_values(streams, wrong):
+    model = Line()
+    good = {"model": model, "optimizer": optim.SGD(model.parameters(), 0.1), "clip_norm": 1.0, "streams": streams[:2]}
+    for name in good:
+        if name != "clip_norm" or not isinstance(wrong, int):
+            with pytest.raises(ArgumentError, match="ShardedStep"):
+                ShardedStep(**{**good, name: wrong})
+    for clip_norm in (0.0, -1.0, float("nan"), True):
+        with pytest.raises(ArgumentError, match="clips to a norm above 0"):
+            ShardedStep(**{**good, "clip_norm": clip_norm})
+    with pytest.raises(ArgumentError, match="at least one stream"):
+        ShardedStep(**{**good, "streams": []})
+
+
+def test_batches_that_are_none_are_refused(streams):
+    model = Line()
+    step = ShardedStep(model, optim.SGD(model.parameters(), 0.1), None, streams[:2])
+    for arrays in ((), (X.tolist(), X), (X, fnb.tensor(X)), (np.float32(1), np.float32(2))):
+        with pytest.raises(ArgumentError, match="takes NumPy arrays with a common first axis"):
+            step(*arrays)
+    with pytest.raises(ArgumentError, match="arrays of 4, 6 samples: all need as many"):
+        step(X[:4], X[:, :1])
+    for dtype in (">f4", object, str):
+        with pytest.raises(DTypeError, match="got an array of dtype"):
+            step(X.astype(dtype), X[:, :1])
+
+
+def test_a_loss_that_is_no_mean_is_refused(streams):
+    model = Line()
+    step = ShardedStep(model, optim.SGD(model.parameters(), 0.1), None, streams[:2])
+    for loss, got in ((lambda x, y: 1.0, "float"), (lambda x, y: model.layer(x), r"shape \(3, 1\)")):
+        model.loss = loss
+        with pytest.raises(ArgumentError, match=f"Line.loss gave .*{got}"):
+            step(X, X[:, :1])
+
+
+def test_a_model_that_cannot_be_copied_is_refused(streams):
+    model = Line()
+    model.lock = threading.Lock()
+    step = ShardedStep(model, optim.SGD(model.parameters(), 0.1), None, streams[:2])
+    with pytest.raises(ArgumentError, match="a copy of Line, and it holds what cannot be copied .*lock"):
+        step(X, X[:, :1])
+
+
+def test_a_tensor_of_the_model_that_is_written_between_steps_is_read_by_all(streams):
+    """As in a compiled step: otherwise each worker would go on with what it was in the beginning."""
+    model = Line()
+    step = ShardedStep(model, optim.SGD(model.parameters(), 0.0), None, streams[:3])
+    for scale in (1.0, 3.0):
+        model.scale[...] = scale
+        assert step(X, X[:, :1])[0].item() == pytest.approx(model.loss(X, X[:, :1]).item(), rel=1e-6)

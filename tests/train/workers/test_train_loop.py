@@ -357,3 +357,12 @@ def test_predictions_are_made_in_evaluation_mode():
     np.testing.assert_allclose(first, x @ model[0].weight.numpy() + model[0].bias.numpy(), rtol=1e-5)
     assert model.training
     assert model[1].training
+
+
+@pytest.mark.parametrize("wrong", [0, 3, "", "x", [], {}, [1.5], np.ones((2, 2))])
+def test_wrong_types_are_refused_like_wrong_values(wrong):
+    """An empty list is no callback either, and none of them is left out in silence."""
+    good = {"epochs": 1, "batch_size": 2, "init_lr": 0.1}
+    for name in ("lr_schedule", "per_batch_callback", "per_epoch_callback", "streams", "drop_last", "merge"):
+        with pytest.raises(ArgumentError, match="train_loop|merge"):
+            train.train_loop(Line(), lambda p, q: ((p - q) ** 2.0).sum(), X[:2], Y[:2], **{**good, name: wrong})
