@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from forgenb.backend import get_backend
 from forgenb.dtypes import ORDER
-from forgenb.errors import CheckpointError
+from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.opening import StrPath, reason
 from forgenb.storage.tensor_file import opened_tensors
 from forgenb.tensor import Tensor, from_array, host_values
@@ -43,10 +43,17 @@ def save(path: StrPath, tensors: Mapping[str, Tensor | ArrayLike], metadata: Tex
 
     Raises
     ------
+    ArgumentError
+        The path is none, or the tensors have no names.
     CheckpointError
         A dtype that forgenb has not, or a file that cannot be written (a full disk, no permission); what was
         there before is left as it was.
     """
+    if not isinstance(path, (str, os.PathLike)) or not isinstance(tensors, Mapping):
+        raise ArgumentError(
+            f"save takes a file and a mapping from names to tensors, in this order, and got {type(path).__name__} and "
+            f"{type(tensors).__name__}: fnb.save('model.safetensors', model.state_dict())"
+        )
     write_arrays(path, {name: host_values(value) for name, value in tensors.items()}, metadata)
 
 

@@ -9,7 +9,7 @@ import pytest
 import safetensors.numpy
 
 import forgenb as fnb
-from forgenb.errors import CheckpointError
+from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.files import is_temporary, read_arrays, replacing, write_arrays, write_whole
 
 ARRAYS = {
@@ -166,3 +166,8 @@ def test_arrays_that_lie_in_order_are_not_copied_before_they_are_encoded(tmp_pat
     finally:
         tracemalloc.stop()
     assert array.nbytes <= peak < 1.5 * array.nbytes
+
+
+def test_arguments_in_the_other_order_are_refused(tmp_path):
+    with pytest.raises(ArgumentError, match="takes a file and a mapping.*in this order, and got dict and PosixPath"):
+        fnb.save({"a": np.zeros(2)}, tmp_path / "a.safetensors")

@@ -93,4 +93,10 @@ class TrainStep:
         if not callable(getattr(loss, "backward", None)):
             raise ArgumentError(f"the loss of a TrainStep must return a tensor, and gave {type(loss).__name__}")
         loss.backward()
+        params = getattr(self.optimizer, "params", {})
+        if params and all(p.grad is None for p in params.values()):
+            raise ArgumentError(
+                "the loss of a TrainStep depends on none of its optimiser's parameters, so nothing would be trained: "
+                "give the optimiser the parameters of the model that the loss calls"
+            )
         return loss, self.optimizer.step(clip_norm=self.clip_norm)

@@ -5,7 +5,7 @@ Imports programs and twins of modules; streams and descent are not known here.
 
 from collections.abc import Callable, Sequence
 
-from forgenb.errors import ArgumentError
+from forgenb.errors import ArgumentError, ShapeError
 from forgenb.nn import Module
 from forgenb.routine import Symbol, capture
 from forgenb.tensor import Tensor
@@ -67,9 +67,15 @@ class Minibatches:
                 return
 
     def _loss(self, model: Callable, x: Tensor, y: Tensor) -> Tensor:
-        losses = self.loss_fn(model(x), y)
+        prediction = model(x)
+        losses = self.loss_fn(prediction, y)
         if not isinstance(losses, Tensor):
             raise ArgumentError(f"loss_fn must return a tensor of losses, and gave {type(losses).__name__}")
+        if losses.size > prediction.size:
+            raise ShapeError(
+                f"loss_fn made losses of shape {losses.shape} of predictions of shape {prediction.shape} and outputs "
+                f"of shape {y.shape}, which broadcast to pairs that do not belong together: give both the same shape"
+            )
         loss = losses.sum() / self.size
         loss.name = "loss"
         return loss

@@ -3,6 +3,7 @@
 Imports parallel updates, programs and modules. What a run leaves on a disk is `Trainer`; no optimiser stands here.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -17,6 +18,7 @@ from forgenb.routine import Late, Symbol, capture, symbol, value_of
 from forgenb.tensor import Tensor
 from forgenb.train import checks
 from forgenb.train.loop.evaluate import in_mode
+from forgenb.train.loop.report import DivergedError
 from forgenb.train.steps.descent import sgd_update
 from forgenb.train.steps.rate import Rate
 from forgenb.train.workers.minibatches import Minibatches
@@ -95,6 +97,10 @@ def train_loop(
         If a number is out of its range, something cannot be called, or the data are too little or no whole batches.
     TapeError
         If the loss does not depend on any parameter.
+    ShapeError
+        If the losses have more elements than the predictions.
+    DivergedError
+        If the loss of a batch is no finite number.
 
     Notes
     -----
@@ -239,9 +245,18 @@ def _run(
     for epoch in range(epochs):
         sums.append(0.0)
         for batch in range(batches):
-            losses.append(shared.step(update, {"batch_n": batch, "step_n": len(losses)}))
+            losses.append(_finite(shared.step(update, {"batch_n": batch, "step_n": len(losses)}), batch, epoch))
             sums[-1] += losses[-1]
             on_batch(BatchReport(batch, len(losses), rate.used(), losses[-1], sums[-1]))
         rates.append(rate.used())
         on_epoch(EpochReport(epoch, len(losses), rates[-1], sums[-1], sums[-1] / batches))
     return losses, sums, rates
+
+
+def _finite(loss: float, batch: int, epoch: int) -> float:
+    if math.isfinite(loss):
+        return loss
+    raise DivergedError(
+        f"The loss became {loss} in batch {batch} of epoch {epoch}, so training stopped: try a smaller init_lr, or one "
+        "that rises from 0."
+    )

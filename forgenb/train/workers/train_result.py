@@ -4,7 +4,7 @@ Imports modules and tensors; how the numbers come about is `train_loop`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -87,8 +87,8 @@ class TrainResult:
     """
 
     model: Callable
-    inputs: Tensor
-    outputs: Tensor
+    inputs: Tensor = field(repr=False)
+    outputs: Tensor = field(repr=False)
     batch_losses: np.ndarray
     epoch_losses: np.ndarray
     learning_rates: np.ndarray

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
+from forgenb import nn
 from forgenb.errors import ArgumentError
 from forgenb.train import TrainStep
 from forgenb.train.loop import train_step
@@ -103,3 +104,11 @@ def test_arguments_are_checked():
     for clip in (0, -1.0, math.nan, True, "1"):
         with pytest.raises(ArgumentError, match="clips to a norm above 0, got clip_norm="):
             TrainStep(model, sgd, loss=model, clip_norm=clip)
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_an_optimiser_of_another_model_is_refused(eager):
+    model, other = nn.Linear(3, 1), nn.Linear(3, 1)
+    step = TrainStep(model, fnb.optim.SGD(other.parameters(), 0.1), loss=lambda x: model(x).sum(), eager=eager)
+    with pytest.raises(ArgumentError, match="depends on none of its optimiser's parameters"):
+        step(np.ones((2, 3), "float32"))

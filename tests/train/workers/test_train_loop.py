@@ -366,3 +366,9 @@ def test_wrong_types_are_refused_like_wrong_values(wrong):
     for name in ("lr_schedule", "per_batch_callback", "per_epoch_callback", "streams", "drop_last", "merge"):
         with pytest.raises(ArgumentError, match="train_loop|merge"):
             train.train_loop(Line(), lambda p, q: ((p - q) ** 2.0).sum(), X[:2], Y[:2], **{**good, name: wrong})
+
+
+def test_a_loss_that_is_no_number_ends_the_run():
+    x, power = np.ones((4, 2), "float32"), {"epochs": 40, "batch_size": 2, "init_lr": 1e9}
+    with pytest.raises(train.DivergedError, match=r"The loss became (inf|nan) in batch \d of epoch \d+.*init_lr"):
+        train.train_loop(nn.Linear(2, 1), lambda p, y: (p - y) ** 4, x, x[:, :1] * 9, **power)
