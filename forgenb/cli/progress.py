@@ -1,12 +1,15 @@
 """How a training is shown: a bar in a terminal, lines elsewhere, or JSON.
 
-Imports rich, the bar of `forgenb.train` and what a step reports; it decides nothing about the training.
+Imports rich, the bar of `forgenb.train`, what a step reports and what is compiled; it decides nothing about the
+training.
 """
 
 import time
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import cast
 
+from forgenb.backend.progress import told
 from forgenb.cli.common import say, say_json
 from forgenb.train import Callback, CharRun, ProgressBar, StepReport, Trainer
 
@@ -14,6 +17,8 @@ __all__ = ["Bar", "Lines", "Rows"]
 
 QUIET = 10.0
 """Seconds after which a line is printed in any case."""
+PAUSE = 5.0
+"""Seconds between two lines about what is compiled."""
 
 
 def headline(run: CharRun) -> str:
@@ -22,20 +27,27 @@ def headline(run: CharRun) -> str:
     parameters = sum(p.size for _, p in run.model.named_parameters())
     text = "the help pages of Python" if c.data is None else c.data
     at = f", from step {run.step}" if run.step else ""
+    over = f", over {len(run.streams)} streams" if run.streams else ""
+    if run.world is not None:
+        over = f", over {run.world.size} processes"
     return (
         f"GPT of {parameters:,} parameters ({c.layers} layers, {c.heads} heads, width {c.width}, context "
         f"{c.context}) on {text}: {run.corpus.characters:,} characters, {len(run.corpus.tokenizer)} "
-        f"different; {c.steps} steps of {c.batch} windows on {c.backend}{at}"
+        f"different; {c.steps} steps of {c.batch} windows on {c.backend}{over}{at}"
     )
 
 
 class Lines(Callback):
-    """A line for the first step, each evaluation, and every few seconds."""
+    """A line for the first step, each evaluation, and every few seconds; others say what is being compiled."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
 
     def on_start(self, trainer: Trainer) -> None:
         """Say what is trained."""
-        self.total, self.told = trainer.total, 0.0
+        self.total, self.told, self.noted = trainer.total, float("-inf"), float("-inf")
         say(headline(cast(CharRun, trainer)))
+        self._stack.enter_context(told(self._compiling))
 
     def on_batch(self, report: StepReport) -> None:
         """Print a step, if it is due."""
@@ -48,6 +60,17 @@ class Lines(Callback):
             f"step {report.step}/{self.total}  loss {report.train_loss:.4f}{validation}  "
             f"{report.tokens_per_s:,.0f} tokens/s  {report.seconds:.1f} s"
         )
+
+    def on_end(self) -> None:
+        """Say no more of what is compiled."""
+        self._stack.close()
+
+    def _compiling(self, text: str) -> None:
+        """Print a text about a kernel, if the last one was some time ago; an empty one says that it is ready."""
+        now = time.monotonic()
+        if text and now - self.noted >= PAUSE:
+            self.noted = now
+            say(text.removeprefix("forgenb: "))
 
 
 class Bar(ProgressBar):
