@@ -11,7 +11,7 @@ from .machine import measure_limits
 from .measure import Plan, Row, compare
 from .plot import plot
 from .report import COLUMNS, LEGEND, cells, fastest_peer, machine_line, markdown, shares, write_markdown
-from .scaling import compare_scaling, scalable
+from .scaling import SCALABLE, compare_scaling, launcher, scalable
 from .scaling_report import projection_rows, scaling_markdown
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "CONTENDERS",
     "LEGEND",
     "OWN",
+    "SCALABLE",
     "SPECS",
     "Check",
     "Plan",
@@ -30,6 +31,7 @@ __all__ = [
     "compare_scaling",
     "cores",
     "fastest_peer",
+    "launcher",
     "machine_line",
     "markdown",
     "measure_limits",

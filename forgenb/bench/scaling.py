@@ -22,8 +22,10 @@ from .measure import BUDGET, Plan, Row, begin, check_losses, save, take_turns
 from .process import WorkerProcess
 from .projection import Cost, Link, fit_line
 
-__all__ = ["ShareTimes", "SumTimes", "compare_scaling", "scalable", "variants"]
+__all__ = ["SCALABLE", "ShareTimes", "SumTimes", "compare_scaling", "launcher", "scalable", "variants"]
 
+SCALABLE = tuple(name for name, spec in SPECS.items() if isinstance(spec, Transformer) and spec.training)
+"""The workloads whose step can be shared out."""
 MOST = 4
 """Streams or processes that are tried at most."""
 SHARES = (1, 2, 4, 8, 12)
@@ -71,18 +73,17 @@ class SumTimes:
 
 
 def scalable(names: Sequence[str]) -> list[str]:
-    """Those workloads of `names` whose step can be shared out.
+    """Those workloads of `names` that are in `SCALABLE`.
 
     Raises
     ------
     ArgumentError
         If there is none.
     """
-    able = [name for name, spec in SPECS.items() if isinstance(spec, Transformer) and spec.training]
-    found = [name for name in names if name in able]
+    found = [name for name in names if name in SCALABLE]
     if not found:
         raise ArgumentError(
-            f"steps are shared out for {', '.join(able)}, and got {', '.join(names)}: name one of these"
+            f"steps are shared out for {', '.join(SCALABLE)}, and got {', '.join(names)}: name one of these"
         )
     return found
 

@@ -57,12 +57,20 @@ def measured(found: Sequence[Found]) -> str:
     link = next((item.link for item in found if isinstance(item, SumTimes)), None)
     names = ("workload", "shared out over", "how many", "ms", "min to max", "speedup", "model, ms")
     lines = [(*_cells(row, alone.get(row.workload)), _model(row, costs, link)) for row in rows if row.median_ms]
-    absent = [f"- {row.workload}, {row.contender} {row.threads}: {row.skipped}" for row in rows if row.skipped]
-    absent += [
-        f"- sums over processes: {item.skipped}" for item in found if isinstance(item, SumTimes) and item.skipped
-    ]
+    absent = _absent(found)
     parts = [table(names, lines), *(["Not measured:", "\n".join(absent)] if absent else []), *_parts(found)]
     return "\n\n".join(parts)
+
+
+def _absent(found: Sequence[Found]) -> list[str]:
+    """A line for each reason why something could not be measured."""
+    what: dict[str, list[str]] = {}
+    for item in found:
+        if isinstance(item, Row) and item.skipped:
+            what.setdefault(item.skipped, []).append(f"{item.workload}, {item.contender} {item.threads}")
+        elif isinstance(item, SumTimes) and item.skipped:
+            what.setdefault(item.skipped, []).append("sums over processes")
+    return [f"- {'; '.join(names)}: {reason}" for reason, names in what.items()]
 
 
 def _cells(row: Row, alone: float | None) -> tuple[object, ...]:

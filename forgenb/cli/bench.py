@@ -24,7 +24,7 @@ CHECKED_STEPS = 50
 
 def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    from forgenb.bench import CONTENDERS, SPECS
+    from forgenb.bench import CONTENDERS, SCALABLE, SPECS
 
     parser = commands.add_parser(
         "bench",
@@ -63,8 +63,8 @@ def add_to(commands: Commands) -> None:
         dest="run",
         action="store_const",
         const=run_scaling,
-        help="instead of comparing, time steps of the GPT workloads over streams and processes, and project "
-        "them to many nodes",
+        help=f"instead of comparing, time steps of the GPT workloads ({', '.join(SCALABLE)}) over streams and "
+        "processes, and project them to many nodes; processes need the extra mpi: pip install 'forgenb[mpi]'",
     )
     parser.add_argument(
         "--markdown",

@@ -41,6 +41,7 @@ def diagnose() -> dict:
         "blas": report,
         "cache": _cache(),
         "backends": backends(ask=True),
+        "processes": _processes(),
         "environment": _environment(),
     }
     found["problems"] = [*failure, *problems(found)]
@@ -91,6 +92,14 @@ def _cache() -> dict:
             entries += entry.is_dir()
             size += _size(entry)
     return {"folder": str(folder), "writable": _writable(folder), "entries": entries, "bytes": size}
+
+
+def _processes() -> dict[str, str | None]:
+    """What starts several processes that train together, or what is missing for it."""
+    from forgenb.bench import launcher
+
+    found, missing = launcher()
+    return {"mpiexec": found or None, "missing": missing}
 
 
 def _size(entry: os.DirEntry[str]) -> int:

@@ -57,6 +57,7 @@ def _lines(found: dict) -> Iterator[tuple[str, str]]:
     state = "writable" if cache["writable"] else "not writable"
     yield "cache", f"{cache['folder']}, {state}, {cache['entries']} kernels, {cache['bytes'] / 1e6:.1f} MB"
     yield "backends", "; ".join(map(_backend, found["backends"])) or "none"
+    yield "processes", found["processes"]["mpiexec"] or f"not available: {found['processes']['missing']}"
     if found["environment"]:
         yield "environment", " ".join(f"{name}={value}" for name, value in found["environment"].items())
 

@@ -62,7 +62,8 @@ def test_without_mpi_processes_are_left_out(monkeypatch):
     assert shares.cost.nbytes == shares.cost.last > 28_000 * 4
     assert json.loads(json.dumps(shares.as_json())).keys() > {"workload", "fixed_ms", "sample_ms", "samples", "ms"}
     text = scaling_markdown([sums, *rows, shares], "here")
-    assert f"- micro, processes 2: {NO_MPI}\n- sums over processes: {NO_MPI}" in text
+    assert f"- sums over processes; micro, processes 1; micro, processes 2: {NO_MPI}\n" in text
+    assert text.count(NO_MPI) == 1
     assert "shared memory" not in text
 
 

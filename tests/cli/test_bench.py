@@ -190,6 +190,12 @@ def test_scaling_as_a_page(forgenb, scaled, tmp_path):
     assert (list(plan.workloads), plan.threads) == (["micro", "nanocpu", "charsix"], 1)
 
 
+def test_the_help_says_what_scaling_takes_and_needs(forgenb):
+    text = " ".join(forgenb("bench", "--scaling", "--help").out.split())
+    assert "the GPT workloads (micro, nanocpu, charsix) over streams and processes" in text
+    assert "processes need the extra mpi: pip install 'forgenb[mpi]'" in text
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

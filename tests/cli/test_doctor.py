@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from forgenb import bench
 from forgenb.cli import doctor
 from forgenb.cli.diagnosis import diagnose, problems
 
@@ -34,7 +35,7 @@ def test_json(forgenb):
     assert done.code == 0
     assert done.out.count("\n") == 1
     found = json.loads(done.out)
-    wanted = "forgenb python platform packages cpu threads blas cache backends environment problems"
+    wanted = "forgenb python platform packages cpu threads blas cache backends processes environment problems"
     assert list(found) == wanted.split()
     assert {"numba", "numpy", "scipy"} <= found["packages"].keys()
     assert found["threads"] >= 1
@@ -52,6 +53,15 @@ def test_text(forgenb, monkeypatch):
     listed = [{"problem": "[slow]", "fix": "[mend]"}]
     monkeypatch.setattr(doctor, "diagnose", lambda: {**diagnose(), "problems": listed})
     assert "Problem: [slow]\n    Fix: [mend]" in forgenb("doctor").out
+
+
+def test_what_starts_several_processes(forgenb, monkeypatch):
+    monkeypatch.setattr(bench, "launcher", lambda: ("/here/mpiexec", None))
+    assert json.loads(forgenb("doctor", "--json").out)["processes"] == {"mpiexec": "/here/mpiexec", "missing": None}
+    assert re.search(r"^processes +/here/mpiexec *$", forgenb("doctor").out, re.MULTILINE)
+    monkeypatch.setattr(bench, "launcher", lambda: ("", "there is no mpiexec: pip install mpich"))
+    assert diagnose()["processes"] == {"mpiexec": None, "missing": "there is no mpiexec: pip install mpich"}
+    assert re.search(r"^processes +not available: there is no mpiexec", forgenb("doctor").out, re.MULTILINE)
 
 
 def test_nothing_is_wrong_with_a_good_machine():
