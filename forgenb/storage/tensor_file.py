@@ -34,6 +34,8 @@ NAMES = dict(zip(("BOOL", "I32", "I64", "F16", "F32", "F64"), ORDER))
 
 FIELDS = {"dtype", "shape", "data_offsets"}
 MOST_AXES = 32
+ZIP = b"PK"
+"""A zip archive begins with it, and as a length its first eight bytes fit into no file of that length."""
 
 
 class TensorFile:
@@ -62,8 +64,14 @@ class TensorFile:
         self._file, self.place, self._names = file, place, names
         size = file.seek(0, 2)
         file.seek(0)
-        length = int.from_bytes(file.read(8), "little")
+        start = file.read(8)
+        length = int.from_bytes(start, "little")
         if not 0 < length <= size - 8:
+            if start.startswith(ZIP):
+                raise CheckpointError(
+                    f"{place!r} is a zip archive, as an npz is, and no safetensors file: fnb.train.load_params reads "
+                    "one of parameters into a model, numpy.load its arrays."
+                )
             raise self._refused(f"a header of {length} bytes does not fit into its {size}")
         if length > most:
             raise self._refused(f"its header has {length} bytes, at most {most} are read")

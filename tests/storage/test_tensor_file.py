@@ -44,6 +44,20 @@ def test_a_long_header_where_it_is_allowed(tmp_path):
         assert file.read("x") == 0
 
 
+def test_an_npz_is_named(tmp_path):
+    np.savez(tmp_path / "a.npz", **ARRAYS)
+    with (
+        pytest.raises(CheckpointError, match=r"a.npz' is a zip archive, as an npz is, .*: fnb.train.load_params reads"),
+        opened_tensors(tmp_path / "a.npz"),
+    ):
+        pass
+    header = json.dumps({"x": {"dtype": "I64", "shape": [], "data_offsets": [0, 8]}}).encode()
+    length = int.from_bytes(b"PK", "little")
+    (tmp_path / "a").write_bytes(struct.pack("<Q", length) + header.ljust(length) + bytes(8))
+    with opened_tensors(tmp_path / "a") as file:
+        assert file.read("x") == 0
+
+
 def test_a_file_that_is_cut_while_it_is_read(tmp_path):
     (tmp_path / "a").write_bytes(safetensors.numpy.save({"x": np.zeros(100_000, "float32")}))
     with opened_tensors(tmp_path / "a") as file:

@@ -130,7 +130,8 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
         tokenizer = vocabulary_of(about["characters"], f"The checkpoint {place!r} is damaged.")
         if not any(name.startswith(MODEL) for name in file.layouts):
             raise CheckpointError(f"The checkpoint {place!r} is incomplete: it lacks every tensor of the model.")
-        check_layouts(place, needed_layouts(config, len(tokenizer), file.layouts), file.layouts)
+        needed = needed_layouts(config, len(tokenizer), file.layouts)
+        check_layouts(place, needed, file.layouts, "the model that it describes")
         arrays = {name: finite(file, name) for name in file.layouts}
     return Checkpoint(
         config,

@@ -32,8 +32,8 @@ def needed_layouts(config: TrainConfig, vocabulary: int, stored: Layouts) -> Lay
     return both(model, state_layouts(model, AdamW.slots, kept) if kept else {})
 
 
-def check_layouts(place: str, needed: Layouts, stored: Layouts) -> None:
-    """Compare what a checkpoint holds with what it needs.
+def check_layouts(place: str, needed: Layouts, stored: Layouts, model: str) -> None:
+    """Compare what a checkpoint holds with what is needed; `model` says by whom, as in "this model".
 
     Raises
     ------
@@ -42,6 +42,4 @@ def check_layouts(place: str, needed: Layouts, stored: Layouts) -> None:
     """
     names, shapes = misfits(needed, stored)
     if names or shapes:
-        raise CheckpointError(
-            f"The checkpoint {place!r} does not fit the model that it describes: {listed(names + shapes)}."
-        )
+        raise CheckpointError(f"The checkpoint {place!r} does not fit {model}: {listed(names + shapes)}.")

@@ -167,7 +167,8 @@ class TrainingFolder(Places):
                     "another training."
                 )
             about = read_metadata(file.place, file.metadata[KEY], FORMAT, PROGRESS)
-            check_layouts(file.place, stored_layouts(trainer.model, trainer.optimizer, file.layouts), file.layouts)
+            needed = stored_layouts(trainer.model, trainer.optimizer, file.layouts)
+            check_layouts(file.place, needed, file.layouts, "this model")
             arrays = {name: finite(file, name) for name in file.layouts}
         put_back(self.last, arrays, trainer.model, trainer.optimizer)
         trainer.step, trainer.best_val, trainer.seconds = (about[name] for name in PROGRESS)

@@ -136,9 +136,14 @@ def load_params(t: Tensor | Module, path: StrPath | None = None, strict: bool = 
         found = {name: archive.layouts.get(name, ()) for name in (archive.names if strict else shared)}
         names, shapes = misfits(wanted, found)
         if names or shapes:
+            remedy = (
+                "give the file of a model of the same sizes and dtypes."
+                if shapes
+                else "with strict=False names that only one of them has are left out."
+            )
             raise CheckpointError(
-                f"{os.fspath(target)!r} does not fit the model: {'; '.join(names + shapes)}. Nothing was loaded; with "
-                "strict=False names that only one of them has are left out."
+                f"{os.fspath(target)!r} does not fit the model: {'; '.join(names + shapes)}. Nothing was loaded; "
+                f"{remedy}"
             )
         # all memory is there before the first parameter changes
         sources = {name: from_array(finite(archive, name), named[name].backend) for name in shared}

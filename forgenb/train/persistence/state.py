@@ -66,6 +66,4 @@ def put_back(path: StrPath, arrays: Arrays, model: Module, optimizer: Optimizer 
         model.load_state_dict(before)
         if not isinstance(error, (ForgeError, KeyError, ValueError)):
             raise
-        raise CheckpointError(
-            f"The checkpoint {os.fspath(path)!r} does not fit the model that it describes: {error}"
-        ) from error
+        raise CheckpointError(f"The checkpoint {os.fspath(path)!r} does not fit this model: {error}") from error

@@ -28,17 +28,17 @@ def test_what_a_run_stores_is_what_it_needs():
     assert needed_layouts(CONFIG, 5, model) == model
     first = model | {"optimizer.step": layouts["optimizer.step"]}
     assert needed_layouts(CONFIG, 5, first) == first
-    check_layouts("p", layouts, layouts)
+    check_layouts("p", layouts, layouts, "this model")
 
 
 def test_sizes_that_nobody_could_allocate_are_compared():
     layouts = stored()
     for name in ("layers", "width", "context"):
         config = TrainConfig(**{"layers": 2, "heads": 2, "width": 8, "context": 4} | {name: 2**62})
-        with pytest.raises(CheckpointError, match="checkpoint 'p' does not fit the model that it describes: .*model"):
-            check_layouts("p", needed_layouts(config, 5, layouts), layouts)
+        with pytest.raises(CheckpointError, match="checkpoint 'p' does not fit this model: .*model"):
+            check_layouts("p", needed_layouts(config, 5, layouts), layouts, "this model")
 
 
 def test_twenty_differences_are_named():
     with pytest.raises(CheckpointError, match=r"x0 is unknown here; .*x19 is unknown here and 980 more\.$"):
-        check_layouts("p", {}, {f"x{i}": ((), np.dtype("int64")) for i in range(1000)})
+        check_layouts("p", {}, {f"x{i}": ((), np.dtype("int64")) for i in range(1000)}, "this model")

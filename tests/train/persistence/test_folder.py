@@ -159,7 +159,7 @@ def test_a_training_cannot_end_before_what_is_done(small, tmp_path):
         ),
         (
             {"forgenb.trainer": '{"format": 1, "step": 1, "best_val": null, "seconds": 0.0}'},
-            "does not fit the model that it describes: .*0.weight is missing",
+            "does not fit this model: .*0.weight is missing",
         ),
     ],
 )

@@ -27,10 +27,10 @@ def test_they_are_put_back(small):
 
 def test_what_does_not_fit_is_refused(small):
     s = small()
-    with pytest.raises(CheckpointError, match="The checkpoint 'file' does not fit the model that it describes: "):
+    with pytest.raises(CheckpointError, match="The checkpoint 'file' does not fit this model: "):
         put_back("file", state_arrays({"w": np.zeros(2)}, {}), s.model)
     before = s.state()
     arrays = state_arrays({name: a + 1 for name, a in s.model.state_dict().items()}, {"w": np.zeros(2)})
-    with pytest.raises(CheckpointError, match="does not fit the model that it describes: .*step is missing"):
+    with pytest.raises(CheckpointError, match="does not fit this model: .*step is missing"):
         put_back("file", arrays, s.model, s.optimizer)
     assert s.state() == before
