@@ -62,6 +62,7 @@ def train_loop(
         in a module are those of the whole batch; in a function that calls one they depend on the number of streams.
     loss_fn : callable
         ``loss_fn(prediction, expectation)``: a tensor of losses of the samples, or the sum of them; not their mean.
+        `forgenb.ops.cross_entropy` is a mean, so with it: ``lambda p, y: fnb.ops.cross_entropy(p, y) * y.shape[0]``.
     inputs, outputs : array_like
         ``(n, ...)`` each: the samples, and what is expected of them.
     epochs : int
@@ -85,7 +86,9 @@ def train_loop(
     drop_last : bool
         Whether samples at the end that are no whole batch may be left out. Otherwise there must be none.
     per_batch_callback, per_epoch_callback : callable, optional
-        Get a `BatchReport` after each update, an `EpochReport` after each epoch. What they raise ends the training.
+        Get a `BatchReport` after each update (``at_batch``, ``at_step``, ``learning_rate``, ``batch_loss``,
+        ``epoch_loss``), an `EpochReport` after each epoch (``at_epoch``, ``at_step``, ``learning_rate``,
+        ``epoch_loss``, ``mean_loss``). What they raise ends the training.
 
     Returns
     -------
