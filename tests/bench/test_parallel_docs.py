@@ -26,11 +26,18 @@ def table(heading):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_the_examples_of_streams_run():
-    assert len(EXAMPLES) == 3
-    names = {}
-    for block in EXAMPLES[:2]:
+def test_the_examples_of_streams_run(capsys):
+    assert len(EXAMPLES) == 4
+    names, printed = {}, []
+    for block in EXAMPLES[:3]:
         exec(block, names)
+        printed.append(capsys.readouterr().out.splitlines())
+    first, classified, shared = printed
+    assert first == re.findall(r"print\(.*\)  # (.*)", EXAMPLES[0])
+    assert [line.split()[0] for line in classified] == ["0", "1", "2", "3", "4"]
+    found = [float(line.split()[1]) for line in classified]
+    assert found == sorted(found, reverse=True)
+    assert shared == [str(names["shared"])]
     assert len(names["losses"]) == 60
     assert names["losses"][-1] < 1e-3 * names["losses"][0]
     np.testing.assert_allclose(names["w"].numpy(), names["truth"], atol=1e-2)

@@ -11,11 +11,11 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
     blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         exec(compile(block, "persistence.md", "exec"), names)
     printed = capsys.readouterr().out.splitlines()
-    wanted = re.findall(r"print\(.*\)  # (.*)", blocks[0])
+    wanted = re.findall(r"print\(.*\)  # (.*)", "".join(blocks))
     assert printed[: len(wanted)] == wanted
     assert [line.split()[0] for line in printed[len(wanted) : -1]] == ["1", "2", "3", "4"]
     assert printed[-1].startswith("4 11 [")

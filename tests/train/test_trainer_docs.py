@@ -1,6 +1,9 @@
 """The examples of docs/trainer.md run as they stand, one after the other."""
 
 import re
+import subprocess
+import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,22 @@ def test_every_method_of_a_callback_is_named():
     methods = [name for name in vars(fnb.train.Callback) if name.startswith("on_")]
     assert [name for name in methods if f"`{name}(" not in TEXT] == []
     assert len(methods) == 5
+
+
+def test_every_field_of_a_report_is_in_the_table():
+    table = TEXT.partition("| field | what it is |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [f.name for f in fields(fnb.train.StepReport)]
+
+
+def test_what_initial_values_depend_on():
+    def first_weight():
+        return fnb.nn.Linear(2, 1).weight.tolist()
+
+    fnb.seed(0)
+    first, second = first_weight(), first_weight()
+    assert first != second
+    fnb.seed(0)
+    assert first_weight() == first
+    code = "import forgenb as fnb; print(fnb.nn.Linear(2, 1).weight.tolist())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{first}\n"
