@@ -28,10 +28,12 @@ NEAR = 256
 """Largest step between the columns of an a that lies across and is read where it lies."""
 AHEAD = 8
 """Rows between the one that is packed and the one that is asked for."""
-LINE = 8
-"""Vectors of columns for a single row: as many sums as the processor adds to at once."""
+LINE = 4
+"""Vectors of columns for a single row, which waits for memory: whole lines of it, and blocks for many threads."""
 UNIT_FLOP = 1_000_000
 """Least work of a block: a few microseconds."""
+FEW = 12
+"""Rows below which a block takes as long as it takes to read its part of b, whatever its work."""
 CACHE = 1 << 20
 """Bytes of an operand that the second cache holds beside the others."""
 GAP = 16
@@ -144,7 +146,9 @@ def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> 
     size, width = bytes_of(real), panel_width(real)
     rows, far_a = _row_cost(n, k, flags, real), size * k * m > CACHE
     columns = (24.0 if far_a else 8.0) if across_a else (10.0 if far_a else 2.0)
-    costs = Costs(rows, columns, UNIT_FLOP, row_counts()[2], width, ROWS_ACROSS if across_a else ROWS)
+    least = UNIT_FLOP * min(m, FEW) // FEW
+    step = LINE * lanes(real) if m == 1 and not flags[1] else width
+    costs = Costs(rows, columns, least, row_counts()[2], step, ROWS_ACROSS if across_a else ROWS)
     return blocks(batch, m, n, k, costs)
 
 
