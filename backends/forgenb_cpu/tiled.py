@@ -28,10 +28,13 @@ NEAR = 256
 """Largest step between the columns of an a that lies across and is read where it lies."""
 AHEAD = 8
 """Rows between the one that is packed and the one that is asked for."""
-LINE = 8
-"""Vectors of columns for a single row: as many sums as the processor adds to at once."""
+LINE = 4
+"""Vectors of columns for a row at a time where rows are few and wait for memory: enough of it for one that is asked
+for to come while others are used, and blocks for many threads."""
 UNIT_FLOP = 1_000_000
 """Least work of a block: a few microseconds."""
+FEW = 12
+"""Rows below which a block takes as long as it takes to read its part of b, whatever its work."""
 CACHE = 1 << 20
 """Bytes of an operand that the second cache holds beside the others."""
 GAP = 16
@@ -62,12 +65,15 @@ BLOCK = """\
                 pack_left(left, lda, left_room, depth, rows)
                 left, left_step = left_room, int64({room_step})
             column = int64(0)
-            while rows == 1 and not trans_b and columns - column >= {line}:
-                tile_line(
-                    depth, left, a_row, left_step, b_at + {size} * (first_k * ldb + column), ldb,
-                    out_at + {size} * column, ldo, 0, {line}, alpha, base + {size} * column * base_step, base_row,
-                    factor
-                )
+            while rows <= {small} and not trans_b and columns - column >= {line}:
+                for row in range(rows):
+                    out_tile = out_at + {size} * (row * ldo + column)
+                    base_tile = base + {size} * (row * base_row + column * base_step)
+                    tile_line(
+                        depth, left + {size} * row * a_row, a_row, left_step,
+                        b_at + {size} * (first_k * ldb + column), ldb, out_tile, ldo, 0, {line}, alpha, base_tile,
+                        base_row, factor
+                    )
                 column += {line}
             for column in range(column, columns, {width}):
                 wide = min(columns - column, {width})
@@ -144,7 +150,9 @@ def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> 
     size, width = bytes_of(real), panel_width(real)
     rows, far_a = _row_cost(n, k, flags, real), size * k * m > CACHE
     columns = (24.0 if far_a else 8.0) if across_a else (10.0 if far_a else 2.0)
-    costs = Costs(rows, columns, UNIT_FLOP, row_counts()[2], width, ROWS_ACROSS if across_a else ROWS)
+    least = UNIT_FLOP * min(m, FEW) // FEW
+    step = LINE * lanes(real) if m <= row_counts()[2] and not flags[1] else width
+    costs = Costs(rows, columns, least, row_counts()[2], step, ROWS_ACROSS if across_a else ROWS)
     return blocks(batch, m, n, k, costs)
 
 

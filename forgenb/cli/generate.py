@@ -9,7 +9,7 @@ from pathlib import Path
 
 from forgenb.backend import use
 from forgenb.cli.common import Commands, say
-from forgenb.data import CharTokenizer
+from forgenb.data import CharTokenizer, TextStream
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models import stream
 from forgenb.train import Checkpoint, RunFolder, build_model, latest_run, load_checkpoint
@@ -35,6 +35,7 @@ def add_to(commands: Commands) -> None:
     choice.add_argument("--greedy", action="store_true", help="always the most likely character")
     choice.add_argument("--temperature", type=float, default=0.8, metavar="T", help="wilder above 1 (default 0.8)")
     parser.add_argument("--top-k", type=int, metavar="K", help="draw among the K most likely characters")
+    parser.add_argument("--top-p", type=float, metavar="P", help="of these, among the fewest that make up P of all")
     parser.add_argument("--seed", type=int, default=1337, metavar="N", help="of the draws (default 1337)")
     parser.add_argument("--backend", metavar="NAME", help="where it runs (default that of the run)")
     parser.set_defaults(run=run)
@@ -55,9 +56,10 @@ def run(arguments: Namespace) -> int:
         checkpoint.restore(path, model)
         ids = stream(model, tokenizer.encode(prompt).tolist(), arguments.tokens, **choice)
         say(prompt, end="")
+        text = TextStream(tokenizer)
         for found in ids:
-            say(tokenizer.decode([found]), end="")
-    say("", stream=sys.stdout)
+            say(text.push(found), end="")
+    say(text.finish(), stream=sys.stdout)
     return 0
 
 
@@ -70,11 +72,13 @@ def _choice(arguments: Namespace) -> dict:
         wrong.append(f"--temperature must be finite and above 0, got {arguments.temperature}")
     if arguments.top_k is not None and arguments.top_k < 1:
         wrong.append(f"--top-k must be at least 1, got {arguments.top_k}")
+    if arguments.top_p is not None and not 0 < arguments.top_p <= 1:
+        wrong.append(f"--top-p must be above 0 and at most 1, got {arguments.top_p}")
     if not 0 <= arguments.seed < 2**63:
         wrong.append(f"--seed must be from 0 to 2**63 - 1, got {arguments.seed}")
     if wrong:
         raise ArgumentError(f"Nothing can be generated: {'; '.join(wrong)}.")
-    names = ("greedy", "temperature", "top_k", "seed")
+    names = ("greedy", "temperature", "top_k", "top_p", "seed")
     return {name: getattr(arguments, name) for name in names}
 
 

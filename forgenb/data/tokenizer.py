@@ -55,6 +55,11 @@ class CharTokenizer:
     def __len__(self) -> int:
         return len(self.characters)
 
+    @property
+    def end(self) -> None:
+        """No character ends a text."""
+        return None
+
     @cached_property
     def _by_id(self) -> NDArray[np.uint32]:
         return _code_points(self.characters)
@@ -112,6 +117,16 @@ class CharTokenizer:
                 f"characters (ids 0 to {len(self) - 1})."
             )
         return self._by_id[array].astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+    def decode_bytes(self, ids: ArrayLike) -> bytes:
+        """Return the text of `ids` as UTF-8.
+
+        Raises
+        ------
+        IndexRangeError
+            See `decode`.
+        """
+        return self.decode(ids).encode("utf-8", "surrogatepass")
 
     def to_json(self) -> str:
         """Return a JSON object that maps each character to its id."""

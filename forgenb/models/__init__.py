@@ -3,7 +3,20 @@
 Imports its own modules; a model is ops and modules, with no kernel of its own.
 """
 
-from .generate import generate, next_id, stream
+from .decoder import Decoder
+from .generate import generate, generate_batch, stream
 from .gpt import GPT, GPTConfig
+from .sampler import Chooser, Greedy, Sampler, next_id
 
-__all__ = ["GPT", "GPTConfig", "generate", "next_id", "stream"]
+__all__ = [
+    "GPT",
+    "Chooser",
+    "Decoder",
+    "GPTConfig",
+    "Greedy",
+    "Sampler",
+    "generate",
+    "generate_batch",
+    "next_id",
+    "stream",
+]

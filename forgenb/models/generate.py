@@ -1,62 +1,21 @@
-"""Sampling from a language model, one id after the other, with the last `context` ids as its window.
+"""Continuing sequences: one as a stream of ids, or a batch of them.
 
-Imports the model, random numbers and the tape's `no_grad`; text and files belong to the caller.
+Imports the decoder, samplers, the model and `no_grad`; text and files belong to the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from .. import random
 from ..errors import ArgumentError
 from ..tape import no_grad
+from .decoder import Decoder
 from .gpt import GPT
+from .sampler import Chooser, Greedy, Sampler
 
-COLDEST = 1e-4
-
-
-def next_id(
-    logits: np.ndarray,
-    source: np.random.Generator | None = None,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-) -> int:
-    r"""Choose an id by its logit.
-
-    Parameters
-    ----------
-    logits : ndarray, ``(v,)``
-    source : Generator, optional
-        Without it the choice is greedy: the first of the greatest logits.
-    temperature : float
-        Divides the logits; at least 1e-4 is used.
-    top_k : int, optional
-        Choose among the k greatest only; where logits tie, the lower ids come first.
-
-    Raises
-    ------
-    ArgumentError
-        If the temperature is negative, `top_k` below 1, or no logit is a number.
-    """
-    logits = np.asarray(logits, np.float64)
-    _check(temperature, top_k)
-    if np.isnan(logits).any():
-        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
-    if source is None:
-        return int(np.argmax(logits))
-    order = np.argsort(-logits, kind="stable")[:top_k]
-    weights = np.exp((logits[order] - logits[order[0]]) / max(temperature, COLDEST))
-    total = np.cumsum(weights)
-    uniform = (int(source.bit_generator.random_raw()) >> 11) * 2.0**-53
-    return int(order[np.searchsorted(total, uniform * total[-1], side="right")])
-
-
-def _check(temperature: float, top_k: int | None) -> None:
-    if not temperature >= 0 or (top_k is not None and top_k < 1):
-        raise ArgumentError(f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}")
+__all__ = ["generate", "generate_batch", "stream"]
 
 
 def stream(
@@ -66,32 +25,43 @@ def stream(
     *,
     temperature: float = 1.0,
     top_k: int | None = None,
+    top_p: float | None = None,
     greedy: bool = False,
     seed: int | None = None,
+    end: int | None = None,
 ) -> Iterator[int]:
-    """Yield `count` ids that continue `ids`, each as soon as it is chosen. See `generate`."""
+    """Yield up to `count` ids that continue `ids`, each as soon as it is chosen. See `generate`."""
     if len(ids) == 0 or count < 0:
         raise ArgumentError(f"generating needs a prompt of at least one id and count >= 0, got {len(ids)} and {count}")
-    _check(temperature, top_k)
-    source = None if greedy else random.generator(random.default_seed() if seed is None else seed, "sample")
-    return _stream(model, [int(i) for i in ids], count, source, temperature, top_k)
+    sampler = Sampler(temperature, top_k, top_p, seed)
+    return _stream(model, [int(i) for i in ids], count, Greedy() if greedy else sampler, end)
 
 
-def _stream(
-    model: GPT, ids: list[int], count: int, source: Any, temperature: float, top_k: int | None
-) -> Iterator[int]:
+def _stream(model: GPT, ids: list[int], count: int, chooser: Chooser, end: int | None) -> Iterator[int]:
+    """Ids by the cache while the context holds them all; from then on the window slides."""
+    context, decoder = model.config.context, None
     for _ in range(count):
-        chosen = next_id(_last_logits(model, ids), source, temperature, top_k)
+        if len(ids) > context:
+            logits = _window_logits(model, ids[-context:])
+        elif decoder is None:
+            decoder = Decoder(model, capacity=min(context, len(ids) + count - 1))
+            logits = decoder.prefill([ids])[0]
+        else:
+            logits = decoder.step(ids[-1:])[0]
+        chosen = chooser.choose(logits)
+        if chosen == end:
+            return
         ids.append(chosen)
         yield chosen
 
 
-def _last_logits(model: GPT, ids: list[int]) -> np.ndarray:
+def _window_logits(model: GPT, ids: list[int]) -> np.ndarray:
+    """Logits of what follows a whole context, whose every position has moved since the id before."""
     modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
         with no_grad():
-            hidden = model.hidden(np.array([ids[-model.config.context :]], np.int64))
+            hidden = model.hidden(np.array([ids], np.int64))
             _, time, width = hidden.shape
             last = hidden.view((1, 1, width), hidden.strides, (time - 1) * hidden.strides[1])
             return model.head(last).numpy().reshape(-1)
@@ -107,25 +77,32 @@ def generate(
     *,
     temperature: float = 1.0,
     top_k: int | None = None,
+    top_p: float | None = None,
     greedy: bool = False,
     seed: int | None = None,
+    end: int | None = None,
 ) -> list[int]:
-    """Continue a sequence.
+    """Continue a sequence, of any length: the model sees the last `context` ids.
+
+    While all ids fit the context, each costs one step of a `Decoder`. After that every id moves all positions, so each
+    costs a pass over a whole context.
 
     Parameters
     ----------
     model : GPT
-        Run in eval mode; its modes are put back.
+        Run as in eval mode; its modes are left as they are.
     ids : sequence of int
-        The prompt, at least one id. The model sees the last `context` ids.
+        The prompt, at least one id.
     count : int
-        How many ids to add.
-    temperature, top_k
+        How many ids to add, at most.
+    temperature, top_k, top_p
         See `next_id`.
     greedy : bool
         Take the first of the greatest logits every time.
     seed : int, optional
         Of the choices; by default the one set with ``fnb.seed``. The same seed gives the same ids.
+    end : int, optional
+        Stop where this id is chosen, which is not added.
 
     Returns
     -------
@@ -137,5 +114,91 @@ def generate(
     ArgumentError
         If the prompt is empty, or an argument is out of range.
     """
-    added = stream(model, ids, count, temperature=temperature, top_k=top_k, greedy=greedy, seed=seed)
+    added = stream(
+        model, ids, count, temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, seed=seed, end=end
+    )
     return [*(int(i) for i in ids), *added]
+
+
+def generate_batch(
+    model: GPT,
+    prompts: Sequence[Sequence[int]],
+    count: int,
+    choosers: Sequence[Chooser] | None = None,
+    *,
+    end: int | None = None,
+    on_id: Callable[[int, int], object] | None = None,
+    decoder: Decoder | None = None,
+) -> list[list[int]]:
+    """Continue several sequences side by side; each gets the ids that it would get alone, and ends on its own.
+
+    Parameters
+    ----------
+    model : GPT
+        See `generate`.
+    prompts : sequence of sequences of int
+        Of any lengths from 1 on.
+    count : int
+        How many ids to add to each, at most. All must fit the context: nothing slides here.
+    choosers : sequence of Chooser, optional
+        One a sequence, such as ``Sampler(seed=3, stream=i)``; by default `Greedy`.
+    end : int, optional
+        A sequence ends where it chooses this id, which is not added.
+    on_id : callable, optional
+        Called with the number of the sequence and each id that is added; returning False ends that sequence.
+    decoder : Decoder, optional
+        One of this model and batch to use, and thus a routine that is there already; by default a new one.
+
+    Returns
+    -------
+    list of list of int
+        Each prompt and its continuation.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no prompts or not as many choosers, one is empty or does not fit with `count` more ids, or the
+        decoder is another model's or has another batch.
+    """
+    rows = [[int(i) for i in prompt] for prompt in prompts]
+    longest = max(map(len, rows), default=0)
+    chosen_by = [Greedy() for _ in rows] if choosers is None else list(choosers)
+    if not rows or count < 0 or len(chosen_by) != len(rows):
+        raise ArgumentError(
+            f"generate_batch needs prompts, a chooser for each and count >= 0, got {len(rows)} prompts, "
+            f"{len(chosen_by)} choosers and {count}"
+        )
+    wanted, capacity = longest + max(count - 1, 0), decoder.capacity if decoder else model.config.context
+    if wanted > capacity:
+        raise ArgumentError(
+            f"a prompt of {longest} ids and {count} more need {wanted} places, and there are {capacity}: shorten the "
+            "prompt or ask for fewer (generate slides a window over longer texts)"
+        )
+    if count == 0:
+        return rows
+    decoder = decoder or Decoder(model, len(rows), wanted)
+    if decoder.model is not model or decoder.batch != len(rows):
+        raise ArgumentError(
+            f"generate_batch got {len(rows)} prompts and a decoder for {decoder.batch}"
+            f"{'' if decoder.model is model else ' of another model'}: make one with Decoder(model, {len(rows)})"
+        )
+    _continue(decoder, rows, count, chosen_by, end, on_id)
+    return rows
+
+
+def _continue(
+    decoder: Decoder, rows: list[list[int]], count: int, choosers: list, end: int | None, on_id: Callable | None
+) -> None:
+    """Add ids to `rows` until each has `count` more or has ended; no pass is run whose logits nobody needs."""
+    logits, going = decoder.prefill(rows), set(range(len(rows)))
+    for left in range(count - 1, -1, -1):
+        for row in sorted(going):
+            chosen = choosers[row].choose(logits[row])
+            if chosen != end:
+                rows[row].append(chosen)
+            if chosen == end or (on_id is not None and on_id(row, chosen) is False):
+                going.discard(row)
+                decoder.release(row)
+        if not going or not left:
+            return
+        logits = decoder.step([row[-1] for row in rows])

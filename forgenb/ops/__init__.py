@@ -12,6 +12,7 @@ from . import (  # noqa: F401, each enters its rows into the table
     attention,
     batchnorm,
     binary_loss,
+    cached_attention,
     casts,
     class_losses,
     comparison,

@@ -54,7 +54,8 @@ def link(statements: list[Launch | Product], backend):
 
 def _cost(statement: Launch | Product) -> float:
     """Nanoseconds on one thread, roughly: enough to tell what is worth sharing out."""
-    return 100 + (flop(statement) / 80 if isinstance(statement, Product) else moved(statement) / 10)
+    arithmetic = flop(statement) / 80 if isinstance(statement, Product) else 0
+    return 100 + max(arithmetic, moved(statement) / 10)
 
 
 def _number(value):

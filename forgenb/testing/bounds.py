@@ -28,15 +28,16 @@ GRADIENT = Bound(4.0, "largest")
 _KINDS = {
     EXACT: """
         abs abs_grad argmax argmin assign_ astype broadcast_to clip clip_grad concat diagonal equal expand_dims flip
-        floor getitem greater greater_equal kv_append less less_equal logical_and logical_not logical_or logical_xor
-        max max_pool2d maximum maximum_grad merge_heads min minimum moveaxis neg not_equal pad relu relu_grad reshape
-        roll sign split split_heads squeeze stack swapaxes take take_along_axis transpose tril triu undiagonal
-        unmerge_heads unslice unsplit_head unsplit_heads where
+        floor getitem greater greater_equal kv_append kv_put less less_equal logical_and logical_not logical_or
+        logical_xor max max_pool2d maximum maximum_grad merge_heads min minimum moveaxis neg not_equal pad relu
+        relu_grad reshape roll sign split split_heads squeeze stack swapaxes take take_along_axis transpose tril triu
+        undiagonal unmerge_heads unslice unsplit_head unsplit_heads where
     """,
     ROUNDED: "add sub mul div outer scale sqrt square square_grad dropout embedding",
     SUM: """
         attention attention_grad avg_pool2d avg_pool2d_grad batchnorm batchnorm_grad batchnorm_inference bce_with_logits
-        bce_with_logits_grad conv1d conv2d conv2d_input_grad conv2d_weight_grad cross_entropy cross_entropy_grad cumsum
+        bce_with_logits_grad cached_attention
+        conv1d conv2d conv2d_input_grad conv2d_weight_grad cross_entropy cross_entropy_grad cumsum
         dot einsum groupnorm groupnorm_grad gru_cell gru_cell_grad huber_loss kl_div kl_terms l1_loss layernorm
         layernorm_grad log_softmax_grad logsumexp lstm_cell lstm_cell_grad matmul mean mse_loss nll_loss norm rmsnorm
         rmsnorm_grad rope softmax_grad std sum sum_rows sumsq

@@ -31,6 +31,11 @@ def test_greedy_is_the_limit_of_top_k(forgenb, trained):
     assert forgenb("generate", "--run", "a", "--prompt", "ab", "--tokens", 0).out == "ab\n"
 
 
+def test_the_smallest_top_p_is_greedy(forgenb, trained):
+    greedy = forgenb("generate", "--run", "a", "--greedy", "--tokens", 12).out
+    assert forgenb("generate", "--run", "a", "--top-p", 1e-9, "--temperature", 5, "--tokens", 12).out == greedy
+
+
 def test_a_checkpoint_alone_is_enough(forgenb, trained, tmp_path):
     wanted = forgenb("generate", "--run", "a", "--tokens", 9).out
     assert forgenb("generate", "--checkpoint", trained.best, "--tokens", 9).out == wanted
@@ -57,6 +62,7 @@ def test_the_last_run_is_the_default(forgenb, tiny, refused):
         (["--temperature", "0"], "--temperature must be finite and above 0, got 0.0"),
         (["--temperature", "nan"], "--temperature must be finite and above 0, got nan"),
         (["--top-k", "0"], "--top-k must be at least 1, got 0"),
+        (["--top-p", "1.5"], "--top-p must be above 0 and at most 1, got 1.5"),
         (["--seed", "-1"], "--seed must be from 0"),
         (["--backend", "cup"], "there is no backend 'cup'"),
     ],

@@ -1,4 +1,4 @@
-"""Sampling: choices, seeds, and the window that slides."""
+"""Continuing sequences: seeds, ends, batches, and the window that slides."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 import forgenb as fnb
 from forgenb import random
 from forgenb.errors import ArgumentError
-from forgenb.models import GPT, GPTConfig, generate, next_id, stream
+from forgenb.models import GPT, Decoder, GPTConfig, Sampler, generate, generate_batch, stream
 
 CONFIG = GPTConfig(vocab=11, context=5, layers=1, heads=2, width=8, dropout=0.5)
 
@@ -16,35 +16,6 @@ def model():
     found = GPT(CONFIG, seed=4)
     found.load_state_dict({name: value * 4 for name, value in found.state_dict().items()})
     return found
-
-
-def source(seed=0):
-    return random.generator(seed, "sample")
-
-
-def test_greedy_takes_the_first_maximum():
-    assert next_id(np.array([1.0, 3.0, 3.0, 2.0])) == 1
-    assert next_id(np.array([-np.inf, 2.0])) == 1
-
-
-def test_draws_follow_the_softmax():
-    logits, draws = np.array([0.0, np.log(2.0), np.log(5.0), -np.inf]), source()
-    counts = np.bincount([next_id(logits, draws) for _ in range(8000)], minlength=4)
-    np.testing.assert_allclose(counts / 8000, [0.125, 0.25, 0.625, 0.0], atol=0.02)
-    warm = np.bincount([next_id(logits, draws, temperature=2.0) for _ in range(8000)], minlength=4)
-    weights = np.sqrt([1.0, 2.0, 5.0, 0.0])
-    np.testing.assert_allclose(warm / 8000, weights / weights.sum(), atol=0.02)
-
-
-def test_top_k_chooses_among_the_greatest_with_ties_by_id():
-    logits, draws = np.array([2.0, 3.0, 2.0, 2.0]), source()
-    assert {next_id(logits, draws, top_k=2) for _ in range(200)} == {0, 1}
-    assert {next_id(logits, draws, top_k=1) for _ in range(20)} == {1}
-    assert {next_id(logits, draws, top_k=99) for _ in range(200)} == {0, 1, 2, 3}
-
-
-def test_a_temperature_of_zero_is_nearly_greedy():
-    assert {next_id(np.array([1.0, 1.1]), source(seed), temperature=0.0) for seed in range(20)} == {1}
 
 
 def test_the_same_seed_gives_the_same_ids(model):
@@ -90,13 +61,97 @@ def test_the_model_is_in_eval_mode_meanwhile_and_records_nothing(model):
     model.train()
 
 
-def test_one_forward_for_each_id(model, monkeypatch):
+@pytest.fixture
+def passes(monkeypatch):
+    """What is run for each id: how many ids a pass over whole sequences sees, or one by the cache."""
     calls = []
-    hidden = GPT.hidden
-    monkeypatch.setattr(GPT, "hidden", lambda self, ids: calls.append(ids.shape) or hidden(self, ids))
-    generate(model, [1, 2, 3, 4], 3)
-    assert calls == [(1, 4), (1, 5), (1, 5)]
+    hidden, prefill, step = GPT.hidden, Decoder.prefill, Decoder.step
+    monkeypatch.setattr(GPT, "hidden", lambda self, ids: calls.append(("window", ids.shape[1])) or hidden(self, ids))
+    monkeypatch.setattr(Decoder, "prefill", lambda self, p: calls.append(("prefill", len(p[0]))) or prefill(self, p))
+    monkeypatch.setattr(Decoder, "step", lambda self, ids: calls.append(("step", len(ids))) or step(self, ids))
+    return calls
+
+
+def test_one_pass_for_each_id_by_the_cache_while_the_context_holds_them(model, passes):
+    generate(model, [1, 2, 3], 5)
+    assert passes == [("prefill", 3), ("step", 1), ("step", 1), ("window", 5), ("window", 5)]
+    passes.clear()
     assert generate(model, [1], 0) == [1]
+    assert passes == []
+
+
+def test_a_batch_runs_no_pass_after_the_last_id(model, passes):
+    generate_batch(model, [[1, 2], [3]], 3)
+    assert passes == [("prefill", 2), ("step", 2), ("step", 2)]
+    passes.clear()
+    generate_batch(model, [[1]], 4, on_id=lambda row, chosen: False)
+    assert passes == [("prefill", 1)]
+    passes.clear()
+    assert generate_batch(model, [[1]], 0) == [[1]]
+    assert passes == []
+
+
+def test_each_of_a_batch_gets_what_it_gets_alone(model):
+    prompts = [[1], [2, 3], [4, 5]]
+    batch = generate_batch(model, prompts, 4)
+    assert batch == [generate(model, prompt, 4, greedy=True) for prompt in prompts]
+    drawn = generate_batch(model, prompts, 4, [Sampler(seed=3, stream=i) for i in range(3)])
+    alone = [generate_batch(model, [p], 4, [Sampler(seed=3, stream=i)])[0] for i, p in enumerate(prompts)]
+    assert drawn == alone
+    assert drawn[0] == generate(model, prompts[0], 4, seed=3)
+
+
+def test_the_end_is_not_added_and_others_go_on(model):
+    whole = generate_batch(model, [[1], [2, 3]], 4)
+    end = whole[0][3]
+    cut = [row[: next((i for i, j in enumerate(row) if i >= n and j == end), 9)] for n, row in zip((1, 2), whole)]
+    assert len(cut[0]) < len(whole[0])
+    assert generate_batch(model, [[1], [2, 3]], 4, end=end) == cut
+    assert generate(model, [1], 4, greedy=True, end=end) == cut[0]
+
+
+def test_a_callback_sees_each_id_and_may_stop(model):
+    whole, seen = generate_batch(model, [[1], [2]], 4), []
+
+    def on_id(row, chosen):
+        seen.append((row, chosen))
+        return None if row else len([r for r, _ in seen if r == 0]) < 2
+
+    found = generate_batch(model, [[1], [2]], 4, on_id=on_id)
+    assert found == [whole[0][:3], whole[1]]
+    assert [c for r, c in seen if r == 0] == whole[0][1:3]
+    assert [c for r, c in seen if r == 1] == whole[1][1:]
+
+
+def test_a_decoder_can_be_used_again(model):
+    decoder = Decoder(model, 2)
+    wanted = generate_batch(model, [[1, 2], [3]], 4)
+    assert generate_batch(model, [[1, 2], [3]], 4, decoder=decoder) == wanted
+    assert generate_batch(model, [[3], [1, 2]], 4, decoder=decoder) == wanted[::-1]
+
+
+@pytest.mark.parametrize(
+    ("prompts", "count", "options", "message"),
+    [
+        ([], 1, {}, "got 0 prompts"),
+        ([[1]], -1, {}, "1 choosers and -1"),
+        ([[1]], 1, {"choosers": []}, "1 prompts, 0 choosers"),
+        ([[1], []], 1, {}, "prompt 1 of 0 ids"),
+        ([[1, 2, 3]], 4, {}, "a prompt of 3 ids and 4 more need 6 places, and there are 5"),
+    ],
+)
+def test_impossible_batches_are_refused(model, prompts, count, options, message):
+    with pytest.raises(ArgumentError, match=message):
+        generate_batch(model, prompts, count, **options)
+
+
+def test_a_decoder_of_something_else_is_refused(model):
+    with pytest.raises(ArgumentError, match="2 prompts and a decoder for 1: make one with"):
+        generate_batch(model, [[1], [2]], 1, decoder=Decoder(model))
+    with pytest.raises(ArgumentError, match="a decoder for 1 of another model"):
+        generate_batch(GPT(CONFIG), [[1]], 1, decoder=Decoder(model))
+    with pytest.raises(ArgumentError, match="need 4 places, and there are 3"):
+        generate_batch(model, [[1]], 4, decoder=Decoder(model, capacity=3))
 
 
 @pytest.mark.parametrize(
@@ -116,15 +171,9 @@ def test_impossible_requests_are_refused_before_the_first_id(model, arguments, m
     [
         ({"temperature": -0.1}, "temperature >= 0 and top_k >= 1, got -0.1 and None"),
         ({"top_k": 0}, "got 1.0 and 0"),
+        ({"top_p": 1.5}, "top_p <= 1, got 1.5"),
     ],
 )
 def test_impossible_options_are_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
-        next_id(np.array([1.0]), source(), **options)
-    with pytest.raises(ArgumentError, match=message):
         stream(GPT(CONFIG), [1], 3, **options)
-
-
-def test_a_diverged_model_is_refused():
-    with pytest.raises(ArgumentError, match="logits with NaN"):
-        next_id(np.array([1.0, np.nan]))

@@ -16,7 +16,8 @@ LEFT_OUT: dict[str, str] = {
             "log_softmax", "lstm_cell", "rmsnorm", "softmax",
         )
     },
-    **dict.fromkeys(("assign_", "kv_append", "scatter_add_"), _IN_PLACE),
+    **dict.fromkeys(("assign_", "kv_append", "kv_put", "scatter_add_"), _IN_PLACE),
+    "cached_attention": "has no gradient and reads a cache: tests/ops/test_cached_attention.py has attention",
 }  # fmt: skip
 """Op -> why."""
 

@@ -1,0 +1,171 @@
+"""Which id comes next: greedy, or drawn from a stream that its owner can save and go on with.
+
+Imports NumPy, random numbers and errors; it knows logits, no model and no text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import random
+from ..errors import ArgumentError, CheckpointError
+
+__all__ = ["Chooser", "Greedy", "Sampler", "next_id"]
+
+COLDEST = 1e-4
+
+
+class Chooser(Protocol):
+    """What picks an id for one sequence."""
+
+    def choose(self, logits: np.ndarray) -> int:
+        """The id for ``logits[v]``."""
+        ...
+
+
+def next_id(
+    logits: np.ndarray,
+    source: np.random.Generator | None = None,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> int:
+    r"""Choose an id by its logit.
+
+    Parameters
+    ----------
+    logits : ndarray, ``(v,)``
+    source : Generator, optional
+        Without it the choice is greedy: the first of the greatest logits. A draw takes one raw output of it.
+    temperature : float
+        Divides the logits; at least 1e-4 is used.
+    top_k : int, optional
+        Choose among the k greatest only; where logits tie, the lower ids come first.
+    top_p : float, optional
+        Of these, in the same order, choose among the fewest whose probabilities sum up to `top_p` or more.
+
+    Raises
+    ------
+    ArgumentError
+        If the temperature is negative, `top_k` below 1, `top_p` not in (0, 1], or a logit NaN or all infinite.
+
+    References
+    ----------
+    Holtzman et al., "The curious case of neural text degeneration", 2020 (`top_p`).
+    """
+    logits = np.asarray(logits, np.float64)
+    check_choice(temperature, top_k, top_p)
+    if np.isnan(logits).any():
+        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
+    if not np.isfinite(logits.max()):
+        raise ArgumentError(
+            f"sampling got a greatest logit of {logits.max()}: at least one id must have a finite logit"
+        )
+    if source is None:
+        return int(np.argmax(logits))
+    order = _greatest(logits, top_k)
+    weights = np.exp((logits[order] - logits[order[0]]) / max(temperature, COLDEST))
+    total = np.cumsum(weights)
+    if top_p is not None and top_p < 1:
+        total = total[: int(np.searchsorted(total, top_p * total[-1])) + 1]
+    uniform = (int(source.bit_generator.random_raw()) >> 11) * 2.0**-53
+    return int(order[np.searchsorted(total, uniform * total[-1], side="right")])
+
+
+def _greatest(logits: np.ndarray, top_k: int | None) -> np.ndarray:
+    """Ids of the k greatest logits, or all, the greatest first and ties by id; sorts no more than it must."""
+    among = np.arange(logits.size)
+    if top_k is not None and top_k < logits.size:
+        among = np.flatnonzero(logits >= np.partition(logits, -top_k)[-top_k])
+    return among[np.argsort(-logits[among], kind="stable")[:top_k]]
+
+
+def check_choice(temperature: float, top_k: int | None, top_p: float | None) -> None:
+    """Refuse settings with which nothing can be drawn.
+
+    Raises
+    ------
+    ArgumentError
+        Naming them.
+    """
+    if not temperature >= 0 or (top_k is not None and top_k < 1):
+        raise ArgumentError(f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ArgumentError(f"sampling needs 0 < top_p <= 1, got {top_p!r}")
+
+
+class Greedy:
+    """Always the first of the greatest logits."""
+
+    def choose(self, logits: np.ndarray) -> int:
+        """The id for ``logits[v]``."""
+        return next_id(logits)
+
+
+class Sampler:
+    """Draws ids from a stream of its own: the same seed gives the same ids for the same logits on every machine.
+
+    Parameters
+    ----------
+    temperature, top_k, top_p
+        See `next_id`.
+    seed : int, optional
+        By default the one set with ``fnb.seed``.
+    stream : int
+        Which of the seed's independent streams, one for each sequence of a batch; that of 0 is the one of `generate`.
+
+    Attributes
+    ----------
+    drawn : int
+        How many ids it has chosen.
+
+    Raises
+    ------
+    ArgumentError
+        If a setting, the seed or the stream is out of range.
+    """
+
+    def __init__(
+        self,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int | None = None,
+        stream: int = 0,
+    ):
+        check_choice(temperature, top_k, top_p)
+        self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
+        self._open(random.default_seed() if seed is None else seed, stream, 0)
+
+    def _open(self, seed: int, stream: int, drawn: int) -> None:
+        for name, value in (("stream", stream), ("drawn", drawn)):
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**32:
+                raise ArgumentError(f"Sampler: {name} must be an integer from 0 to 2**32 - 1, got {value!r}")
+        source = random.generator(seed, f"sample.{stream}" if stream else "sample")
+        source.bit_generator.random_raw(drawn, output=False)
+        self._source, self.seed, self.stream, self.drawn = source, int(seed), stream, drawn
+
+    def choose(self, logits: np.ndarray) -> int:
+        """Draw the id for ``logits[v]``."""
+        chosen = next_id(logits, self._source, self.temperature, self.top_k, self.top_p)
+        self.drawn += 1
+        return chosen
+
+    def state_dict(self) -> dict[str, int]:
+        """Where its stream is, as numbers that JSON can hold."""
+        return {"seed": self.seed, "stream": self.stream, "drawn": self.drawn}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where another one's `state_dict` was taken.
+
+        Raises
+        ------
+        CheckpointError
+            If `state` is not one.
+        """
+        try:
+            self._open(state["seed"], state["stream"], state["drawn"])
+        except (KeyError, TypeError, ArgumentError) as error:
+            raise CheckpointError(f"the state of a sampler has seed, stream and drawn, got {state!r:.80}") from error

@@ -1,0 +1,22 @@
+"""The page about generating text: its example runs as it is printed."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from forgenb.data import CharTokenizer
+from forgenb.models import GPT, GPTConfig
+
+PAGE = Path(__file__).parents[2] / "docs" / "generation.md"
+
+
+def test_the_example_runs(capsys):
+    code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
+    assert code.count(", 200, ") == 2
+    model, prompts = GPT(GPTConfig(9, 12, 1, 2, 8)), [[1, 2], [3]]
+    names = {"model": model, "ids": np.array([1, 2]), "prompts": prompts, "tokenizer": CharTokenizer("abcdefghi")}
+    exec(code.replace(", 200, ", ", 6, "), names)
+    printed = [int(line) for line in capsys.readouterr().out.split()]
+    batch = names["generate_batch"](model, prompts, 6, [names["Sampler"](0.8, top_p=0.9, seed=7), names["Greedy"]()])
+    assert printed == batch[0][2:]
