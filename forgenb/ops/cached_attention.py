@@ -26,7 +26,7 @@ from ..kernel.primitives import (
 )
 from ..tape import is_recording
 from ..tensor import Tensor, empty
-from .apply import narrowed, row_major, run_rows, together, widened
+from .apply import as_tensor, narrowed, row_major, run_rows, together, widened
 from .assignment import assign_
 from .ids import checked_ids
 from .plans import one_float
@@ -209,7 +209,8 @@ def cached_attention(qkv, keys: Tensor, values: Tensor, places) -> Tensor:
     TapeError
         If an operand is tracked and ops are recorded.
     """
-    qkv, keys, values = together(qkv, keys, values)
+    like = next((t for t in (qkv, keys, values, places) if isinstance(t, Tensor)), None)
+    qkv, keys, values = (as_tensor(t, like) for t in (qkv, keys, values))
     one_float("cached_attention", (qkv, keys, values))
     heads = _heads("cached_attention", keys, qkv)
     if values.shape != keys.shape:
