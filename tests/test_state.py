@@ -10,12 +10,14 @@ import forgenb as fnb
 from forgenb import random, tape
 from forgenb.backend import progress, registry, seam
 from forgenb.backend.metering import PeakMemory
+from forgenb.nn import init
 
 CHANGES = {
     "default backend": lambda: registry._CHOSEN.set("other"),
     "FORGENB_ variables": lambda: os.environ.update(FORGENB_THREADS="3"),
     "default seed": lambda: random.seed(random.default_seed() + 1),
     "recording": lambda: tape._RECORDING.set(False),
+    "initial values are drawn": lambda: init._DRAWS.set(False),
     "tapes": lambda: tape._LISTENERS.set((object(),)),
     "NumPy's random state": lambda: np.random.random(3),
     "NumPy's error handling": lambda: np.seterr(all="raise"),

@@ -53,8 +53,8 @@ class Space:
         """
         if nbytes >= STRETCH:
             raise BackendError(
-                f"the python backend has blocks of less than {STRETCH} bytes, and was asked for one of {nbytes}: "
-                "interpreted, they would take hours, so use another backend"
+                f"the python backend has blocks below {STRETCH} bytes, and was asked for one of {nbytes}: interpreted, "
+                "they would need hours, so use another backend"
             )
         number = next(self._numbers)
         memory = Memory(self, number * STRETCH, nbytes)
