@@ -13,8 +13,8 @@ import numpy as np
 
 from forgenb.backend import Stream, get_backend
 from forgenb.errors import ArgumentError, BackendError, MemoryModeError
-from forgenb.kernel import map_kernel
 from forgenb.ops.apply import run_map
+from forgenb.ops.arithmetic import add_kernel
 from forgenb.ops.copying import copy_kernel
 from forgenb.routine import Bindings, Program, Routine, Symbol, outside_recording, recording, scope
 from forgenb.tensor import Tensor, from_array
@@ -25,12 +25,6 @@ from forgenb.train.workers.loops import round_robin, round_robin_dry_run, tree_s
 __all__ = ["ParallelUpdate", "parallel_update", "suggest_streams"]
 
 MERGES = ("stream", "copy")
-
-
-@map_kernel("p q -> p")
-def merge_kernel(p, q):
-    """Add what another stream has computed."""
-    return p + q
 
 
 def suggest_streams(max_streams: int | None = None, backend: str | None = None) -> list[Stream]:
@@ -180,7 +174,7 @@ def _merging(source: Update, target: Update, merge: str) -> Routine:
     pairs.append((target.loss.detach(), source.loss.detach()))
     with recording() as recorder, scope("merge"):
         for mine, theirs in pairs:
-            run_map(merge_kernel, (mine, _received(theirs) if merge == "copy" else theirs), into=(mine,))
+            run_map(add_kernel, (mine, _received(theirs) if merge == "copy" else theirs), into=(mine,))
     return to_routine(Program(recorder.statements, f"merge into {target.name}", recorder))
 
 

@@ -15,6 +15,7 @@ from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.routine import Program, recording
 from forgenb.tensor import Tensor, from_array
+from forgenb.train import checks
 from forgenb.train.steps.programs import Update, grad_update
 from forgenb.train.workers.twin import Twin
 
@@ -80,7 +81,7 @@ class PartialUpdate:
     ----------
     model : Module
     arrays : sequence of ndarray
-        Those samples, with a common first axis; `run` takes others of the same shapes and dtypes.
+        Those samples, with a common first axis; `values` takes others of the same shapes and dtypes.
     first, samples : int
         The number of the first of them in the batch, and how many the batch has.
 
@@ -129,8 +130,7 @@ def checked_workers(caller: str, model: Any, optimizer: Any, clip_norm: Any) -> 
         raise ArgumentError(f"{caller} needs a module with a method loss, got {type(model).__name__}")
     if not all(callable(getattr(optimizer, name, None)) for name in ("zero_grad", "step")):
         raise ArgumentError(f"{caller} needs an optimiser of fnb.optim, got {type(optimizer).__name__}")
-    real = isinstance(clip_norm, (int, float)) and not isinstance(clip_norm, bool)
-    if clip_norm is not None and not (real and clip_norm > 0):
+    if clip_norm is not None and not (checks.is_number(clip_norm) and clip_norm > 0):
         raise ArgumentError(f"{caller} clips to a norm above 0, or not at all with None, got clip_norm={clip_norm!r}")
 
 

@@ -7,11 +7,9 @@ from support.lines import Lines, functions_of
 import forgenb as fnb
 from forgenb.backend import seam
 from forgenb.ops import TABLE
-from forgenb.ops.apply import run_map
 from forgenb.ops.copying import filled
 from forgenb.testing.declared import all_kernels
 from forgenb.testing.samples import call, cotangent, samples
-from forgenb.train.workers.parallel import merge_kernel
 
 NAMES = sorted(TABLE)
 FORWARD = [name for name in NAMES if not TABLE[name].in_place]
@@ -89,13 +87,6 @@ def run_numbers():
     assert step(np.ones(2, "float32")).tolist() == [2, 2]
 
 
-def run_merge():
-    """What streams do with the gradients of others; on this thread, whose lines are counted."""
-    p, q = fnb.tensor([1.0, 2.0]), fnb.tensor([3.0, 4.0])
-    run_map(merge_kernel, (p, q), into=(p,))
-    assert p.tolist() == [4, 6]
-
-
 def test_every_line_of_every_body_runs():
     lines = Lines(functions_of(all_kernels().values()))
     assert len(lines.missing) > 300
@@ -109,7 +100,6 @@ def test_every_line_of_every_body_runs():
         run_statistics_and_slopes()
         run_product_into()
         run_numbers()
-        run_merge()
     missing = sorted(f"{file}:{line} in {name}" for (file, line), name in lines.missing.items())
     assert missing == []
 
