@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,13 @@ from .symbol import Symbol
 SCOPE: ContextVar[tuple[str, ...]] = ContextVar("forgenb_scope", default=())
 
 
+@dataclass(eq=False)
+class Spell:
+    """A time for which was recorded. Joined recordings that share one count it once."""
+
+    seconds: float
+
+
 class Recorder:
     """The statements of one step on one backend, in order, and what they need from outside."""
 
@@ -55,7 +63,12 @@ class Recorder:
         self.first_node = Node("start", ()).number
         self.backend = None
         self.eager = EagerMemory()
-        self.seconds = 0.0
+        self.spells: list[Spell] = []
+
+    @property
+    def seconds(self) -> float:
+        """How long was recorded."""
+        return sum(spell.seconds for spell in self.spells)
 
     def settle_gradients(self, name: str) -> None:
         """Take the step's gradients off the leaves: they are the routine's, and only a run gives them values.
@@ -267,7 +280,7 @@ def recording() -> Iterator[Recorder]:
         raise
     finally:
         seam.RECORDER.reset(token)
-        recorder.seconds += time.perf_counter() - started
+        recorder.spells.append(Spell(time.perf_counter() - started))
     if before != _global_draws():
         recorder.drop_gradients()
         raise MemoryModeError(

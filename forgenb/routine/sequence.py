@@ -117,6 +117,7 @@ def needed(recorder: Recorder, t: Tensor) -> Recorder:
             wanted.update(id(memory) for memory in statements[position].reads)
     kept.sort()
     part = Recorder()
+    part.spells = list(recorder.spells)
     part.statements = [statements[i] for i in kept]
     part.backend, part.inputs, part.frozen = recorder.backend, recorder.inputs, list(recorder.frozen)
     part.memories, part.guards, part.symbols = recorder.memories, list(recorder.guards), dict(recorder.symbols)
@@ -192,10 +193,9 @@ def joined(recorders: Iterable[Recorder]) -> Recorder:
         acting = [act for act, _ in whole.before]
         fresh_acts = [b for b in recorder.before if not any(b[0] is act for act in acting)]
         whole.before += [(act, moved[position]) for act, position in fresh_acts]
-        for kind in ("memories", "guards", "after", "inputs", "frozen", "arenas"):
+        for kind in ("memories", "guards", "after", "inputs", "frozen", "arenas", "spells"):
             mine = getattr(whole, kind)
             seen = set(map(id, mine))
             mine += [item for item in getattr(recorder, kind) if id(item) not in seen]
         whole.symbols.update(recorder.symbols)
-        whole.seconds += recorder.seconds
     return whole

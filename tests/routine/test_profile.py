@@ -138,8 +138,11 @@ def test_seconds_of_joined_recordings_add_up():
     with fnb.capture() as c:
         loss = (w * w).sum()
     update = fnb.train.grad_update(loss)
-    routine = fnb.train.to_routine(fnb.train.sequence([update, fnb.train.sgd_update(loss, 0.1)]))
-    assert routine.seconds["recording"] >= c.program.recorder.seconds > 0
+    step = fnb.train.sgd_update(loss, 0.1)
+    for program, seconds in ((c.program, 1.0), (update, 2.0), (step, 4.0)):
+        program.recorder.spells[-1].seconds = seconds
+    routine = fnb.train.to_routine(fnb.train.sequence([update, step]))
+    assert routine.seconds["recording"] == 7.0
 
 
 def test_compiling_is_told_apart(tmp_path, monkeypatch):
