@@ -1,6 +1,6 @@
 """Continuing sequences: one as a stream of ids, or a batch of them.
 
-Imports the decoder, samplers, the model and `no_grad`; text and files belong to the caller.
+Imports the decoder, samplers, the model and modes; text and files belong to the caller.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ..errors import ArgumentError
-from ..tape import no_grad
+from ..nn.modes import evaluating
 from .decoder import Decoder
 from .gpt import GPT
 from .sampler import Chooser, Greedy, Sampler
@@ -57,17 +57,11 @@ def _stream(model: GPT, ids: list[int], count: int, chooser: Chooser, end: int |
 
 def _window_logits(model: GPT, ids: list[int]) -> np.ndarray:
     """Logits of what follows a whole context, whose every position has moved since the id before."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with no_grad():
-            hidden = model.hidden(np.array([ids], np.int64))
-            _, time, width = hidden.shape
-            last = hidden.view((1, 1, width), hidden.strides, (time - 1) * hidden.strides[1])
-            return model.head(last).numpy().reshape(-1)
-    finally:
-        for module, mode in modes:
-            module.training = mode
+    with evaluating(model):
+        hidden = model.hidden(np.array([ids], np.int64))
+        _, time, width = hidden.shape
+        last = hidden.view((1, 1, width), hidden.strides, (time - 1) * hidden.strides[1])
+        return model.head(last).numpy().reshape(-1)
 
 
 def generate(

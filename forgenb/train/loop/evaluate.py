@@ -1,42 +1,19 @@
-"""Models in evaluation, and the validation loss of a text: every window once, each with a cold context.
+"""The validation loss of a text: every window once, each with a cold context.
 
-Imports modules and the tape's `no_grad`; nothing here changes a parameter.
+Imports modes of modules and the world of processes; nothing here changes a parameter.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from forgenb.nn import Module
-from forgenb.tape import no_grad
+from forgenb.nn.modes import evaluating
 from forgenb.train.distributed import World
 
-__all__ = ["evaluate", "evaluating", "in_mode"]
+__all__ = ["evaluate"]
 
 WINDOWS = 64
 """Windows in one forward pass."""
-
-
-@contextmanager
-def in_mode(model: object, training: bool) -> Iterator[None]:
-    """Set the mode of a module and of those inside it, and put back what each had; nothing for other models."""
-    before = [(m, m.training) for m in model.modules()] if isinstance(model, Module) else []
-    try:
-        for module, _ in before:
-            module.training = training
-        yield
-    finally:
-        for module, mode in before:
-            module.training = mode
-
-
-@contextmanager
-def evaluating(model: object) -> Iterator[None]:
-    """Record nothing, and let a module do what it does after training, inside a ``with`` block."""
-    with no_grad(), in_mode(model, training=False):
-        yield
 
 
 def evaluate(model: Any, inputs: np.ndarray, targets: np.ndarray, world: World | None = None) -> float:

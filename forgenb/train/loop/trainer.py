@@ -13,12 +13,12 @@ from typing import Any
 
 from forgenb.errors import ArgumentError
 from forgenb.nn import Module
+from forgenb.nn.modes import evaluating
 from forgenb.optim import Optimizer
 from forgenb.storage.files import StrPath
 from forgenb.train import checks
 from forgenb.train.distributed import World
 from forgenb.train.loop.callback import Callback
-from forgenb.train.loop.evaluate import evaluating
 from forgenb.train.loop.prepare import Prepared
 from forgenb.train.loop.report import DivergedError, StepReport
 from forgenb.train.loop.together import agree_on_parameters, begin_together

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from forgenb.nn import Dropout, Sequential, Tanh
 from forgenb.tape import is_recording
 from forgenb.train import build_model, evaluate
-from forgenb.train.loop.evaluate import evaluating
 
 
 def test_windows_are_weighed_and_the_mode_is_put_back(fake):
@@ -22,16 +20,6 @@ def test_windows_are_weighed_and_the_mode_is_put_back(fake):
     model.eval()
     evaluate(model, ids, ids)
     assert not model.training
-
-
-def test_every_module_gets_its_own_mode_back():
-    model = Sequential(Tanh(), Dropout(0.5))
-    inner = list(model.modules())[-1]
-    inner.training = False
-    with evaluating(model):
-        assert not any(module.training for module in model.modules())
-        assert not is_recording()
-    assert (model.training, inner.training) == (True, False)
 
 
 def test_an_error_puts_the_mode_back(fake, monkeypatch):
