@@ -50,6 +50,9 @@ class Decoder:
         How many ids of each sequence were read.
     keys, values : list of Tensor
         One a layer.
+    hidden, logits : Tensor, ``(batch, width)`` and ``(batch, vocab)``
+        What the last call of `prefill` or `step` computed: the normalised stream, and what the head makes of it. The
+        next call may write over both.
 
     Raises
     ------
@@ -77,6 +80,8 @@ class Decoder:
             [zeros(shape, weight.dtype, weight.backend) for _ in range(config.layers)] for _ in range(2)
         )
         self._run = compile(self._one, "decode")
+        self.hidden: Tensor
+        self.logits: Tensor
 
     def prefill(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
         """Forget everything and read one prompt a sequence.
@@ -100,9 +105,10 @@ class Decoder:
                 hidden = self._whole(block, hidden, keys, values)
             rows = reshape(hidden, (-1, hidden.shape[-1]))
             last = take(rows, np.arange(self.batch) * ids.shape[1] + lengths - 1)
-            logits = self.model.head(self.model.ln_f(last)).numpy()
+            self.hidden = self.model.ln_f(last)
+            self.logits = self.model.head(self.hidden)
         self.lengths, self._live = lengths, np.ones(self.batch, np.bool_)
-        return np.array(logits)
+        return np.array(self.logits.numpy())
 
     def step(self, ids: Sequence[int]) -> np.ndarray:
         """Read one more id of each sequence.
@@ -136,9 +142,9 @@ class Decoder:
                 f"Decoder of a larger capacity (the model's context is {self.model.config.context})"
             )
         with no_grad():
-            logits = self._run(np.where(self._live, given, 0), self.lengths).numpy()
+            self.hidden, self.logits = self._run(np.where(self._live, given, 0), self.lengths)
         self.lengths = self.lengths + self._live
-        return np.array(logits)
+        return np.array(self.logits.numpy())
 
     def release(self, row: int) -> None:
         """Give a sequence up: its length is 0 from now on, and steps cost next to nothing for it."""
@@ -171,8 +177,8 @@ class Decoder:
         x = x + block.attn.c_proj(attention(qkv, heads))
         return x + block.mlp(block.ln_2(x))
 
-    def _one(self, ids: Tensor, places: Tensor) -> Tensor:
-        """The step that is recorded: logits ``[b, v]`` for one id a sequence."""
+    def _one(self, ids: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        """The step that is recorded: ``[b, c]`` and logits ``[b, v]`` for one id a sequence."""
         x = embedding(ids, self.model.wte.weight) + take(self.model.wpe.weight, places)
         for number, (block, keys, values) in enumerate(self._layers()):
             with scope(f"h.{number}"):
@@ -181,4 +187,5 @@ class Decoder:
                 kv_put(values, qkv, places, 2)
                 x = x + block.attn.c_proj(cached_attention(qkv, keys, values, places))
                 x = x + block.mlp(block.ln_2(x))
-        return self.model.head(self.model.ln_f(x))
+        hidden = self.model.ln_f(x)
+        return hidden, self.model.head(hidden)

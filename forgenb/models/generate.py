@@ -1,6 +1,6 @@
 """Continuing sequences: one as a stream of ids, or a batch of them.
 
-Imports the decoder, samplers, the model and modes; text and files belong to the caller.
+Imports decoders, samplers, the models and modes; text and files belong to the caller.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..nn.modes import evaluating
+from .council import Council
+from .council_decoder import CouncilDecoder
 from .decoder import Decoder
 from .gpt import GPT
 from .sampler import Chooser, Greedy, Sampler
@@ -19,7 +21,7 @@ __all__ = ["generate", "generate_batch", "stream"]
 
 
 def stream(
-    model: GPT,
+    model: GPT | Council,
     ids: Sequence[int],
     count: int,
     *,
@@ -37,14 +39,14 @@ def stream(
     return _stream(model, [int(i) for i in ids], count, Greedy() if greedy else sampler, end)
 
 
-def _stream(model: GPT, ids: list[int], count: int, chooser: Chooser, end: int | None) -> Iterator[int]:
+def _stream(model: GPT | Council, ids: list[int], count: int, chooser: Chooser, end: int | None) -> Iterator[int]:
     """Ids by the cache while the context holds them all; from then on the window slides."""
     context, decoder = model.config.context, None
     for _ in range(count):
         if len(ids) > context:
             logits = _window_logits(model, ids[-context:])
         elif decoder is None:
-            decoder = Decoder(model, capacity=min(context, len(ids) + count - 1))
+            decoder = _decoder_of(model, 1, min(context, len(ids) + count - 1))
             logits = decoder.prefill([ids])[0]
         else:
             logits = decoder.step(ids[-1:])[0]
@@ -55,7 +57,13 @@ def _stream(model: GPT, ids: list[int], count: int, chooser: Chooser, end: int |
         yield chosen
 
 
-def _window_logits(model: GPT, ids: list[int]) -> np.ndarray:
+def _decoder_of(model: GPT | Council, batch: int, capacity: int) -> Decoder | CouncilDecoder:
+    if isinstance(model, Council):
+        return CouncilDecoder(model, batch, capacity)
+    return Decoder(model, batch, capacity)
+
+
+def _window_logits(model: GPT | Council, ids: list[int]) -> np.ndarray:
     """Logits of what follows a whole context, whose every position has moved since the id before."""
     with evaluating(model):
         hidden = model.hidden(np.array([ids], np.int64))
@@ -65,7 +73,7 @@ def _window_logits(model: GPT, ids: list[int]) -> np.ndarray:
 
 
 def generate(
-    model: GPT,
+    model: GPT | Council,
     ids: Sequence[int],
     count: int,
     *,
@@ -83,7 +91,7 @@ def generate(
 
     Parameters
     ----------
-    model : GPT
+    model : GPT or Council
         Run as in eval mode; its modes are left as they are.
     ids : sequence of int
         The prompt, at least one id.
@@ -115,20 +123,20 @@ def generate(
 
 
 def generate_batch(
-    model: GPT,
+    model: GPT | Council,
     prompts: Sequence[Sequence[int]],
     count: int,
     choosers: Sequence[Chooser] | None = None,
     *,
     end: int | None = None,
     on_id: Callable[[int, int], object] | None = None,
-    decoder: Decoder | None = None,
+    decoder: Decoder | CouncilDecoder | None = None,
 ) -> list[list[int]]:
     """Continue several sequences side by side; each gets the ids that it would get alone, and ends on its own.
 
     Parameters
     ----------
-    model : GPT
+    model : GPT or Council
         See `generate`.
     prompts : sequence of sequences of int
         Of any lengths from 1 on.
@@ -140,7 +148,7 @@ def generate_batch(
         A sequence ends where it chooses this id, which is not added.
     on_id : callable, optional
         Called with the number of the sequence and each id that is added; returning False ends that sequence.
-    decoder : Decoder, optional
+    decoder : Decoder or CouncilDecoder, optional
         One of this model and batch to use, and thus a routine that is there already; by default a new one.
 
     Returns
@@ -170,18 +178,24 @@ def generate_batch(
         )
     if count == 0:
         return rows
-    decoder = decoder or Decoder(model, len(rows), wanted)
+    decoder = decoder or _decoder_of(model, len(rows), wanted)
     if decoder.model is not model or decoder.batch != len(rows):
         raise ArgumentError(
             f"generate_batch got {len(rows)} prompts and a decoder for {decoder.batch}"
-            f"{'' if decoder.model is model else ' of another model'}: make one with Decoder(model, {len(rows)})"
+            f"{'' if decoder.model is model else ' of another model'}: make one with {type(decoder).__name__}(model, "
+            f"{len(rows)})"
         )
     _continue(decoder, rows, count, chosen_by, end, on_id)
     return rows
 
 
 def _continue(
-    decoder: Decoder, rows: list[list[int]], count: int, choosers: list, end: int | None, on_id: Callable | None
+    decoder: Decoder | CouncilDecoder,
+    rows: list[list[int]],
+    count: int,
+    choosers: list,
+    end: int | None,
+    on_id: Callable | None,
 ) -> None:
     """Add ids to `rows` until each has `count` more or has ended; no pass is run whose logits nobody needs."""
     logits, going = decoder.prefill(rows), set(range(len(rows)))

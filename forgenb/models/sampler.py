@@ -65,7 +65,7 @@ def next_id(
         )
     if source is None:
         return int(np.argmax(logits))
-    order = _greatest(logits, top_k)
+    order = greatest(logits, top_k)
     weights = np.exp((logits[order] - logits[order[0]]) / max(temperature, COLDEST))
     total = np.cumsum(weights)
     if top_p is not None and top_p < 1:
@@ -74,12 +74,37 @@ def next_id(
     return int(order[np.searchsorted(total, uniform * total[-1], side="right")])
 
 
-def _greatest(logits: np.ndarray, top_k: int | None) -> np.ndarray:
+def greatest(logits: np.ndarray, top_k: int | None) -> np.ndarray:
     """Ids of the k greatest logits, or all, the greatest first and ties by id; sorts no more than it must."""
     among = np.arange(logits.size)
     if top_k is not None and top_k < logits.size:
         among = np.flatnonzero(logits >= np.partition(logits, -top_k)[-top_k])
     return among[np.argsort(-logits[among], kind="stable")[:top_k]]
+
+
+def clamped(count: int, vocab: int) -> int:
+    """How many candidates are given where `count` are asked for: 1 to all.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no whole number.
+    """
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
+        raise ArgumentError(f"the number of candidates must be an integer, got {count!r}")
+    return min(max(int(count), 1), vocab)
+
+
+def most_likely(logs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and float64 probabilities of the `count` greatest of ``logs[n, v]``, logarithms of probabilities.
+
+    Returns
+    -------
+    ids, probabilities : ndarray, ``(n, count)``
+        The greatest first, ties by id.
+    """
+    ids = np.array([greatest(row, count) for row in logs], np.int64).reshape(len(logs), count)
+    return ids, np.exp(np.take_along_axis(logs, ids, -1).astype(np.float64))
 
 
 def check_choice(temperature: float, top_k: int | None, top_p: float | None) -> None:

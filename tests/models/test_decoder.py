@@ -148,3 +148,14 @@ def test_wrong_ids_are_refused():
 def test_impossible_sizes_are_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
         Decoder(model_of(), **options)
+
+
+def test_the_stream_and_logits_of_the_last_call_are_there():
+    model = model_of()
+    decoder = Decoder(model, 2)
+    for read, ids in ((decoder.prefill, [[1, 2], [3]]), (decoder.step, [4, 5])):
+        found = read(ids)
+        assert decoder.hidden.shape == (2, 16)
+        np.testing.assert_array_equal(decoder.logits.numpy(), found)
+        with fnb.no_grad():
+            np.testing.assert_array_equal(model.head(decoder.hidden).numpy(), found)

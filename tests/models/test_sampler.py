@@ -8,6 +8,7 @@ import pytest
 from forgenb import random
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models import Greedy, Sampler, next_id
+from forgenb.models.sampler import clamped, most_likely
 
 
 def source(seed=0):
@@ -151,3 +152,13 @@ def test_a_state_of_something_else_is_refused(state):
 def test_an_impossible_stream_is_refused():
     with pytest.raises(ArgumentError, match="stream must be an integer from 0"):
         Sampler(stream=1.5)
+
+
+def test_the_most_likely_ids_of_each_row():
+    logs = np.log(np.array([[0.1, 0.4, 0.4, 0.1], [0.7, 0.1, 0.05, 0.15]], np.float32))
+    ids, probabilities = most_likely(logs, 3)
+    assert ids.tolist() == [[1, 2, 0], [0, 3, 1]]
+    np.testing.assert_allclose(probabilities, [[0.4, 0.4, 0.1], [0.7, 0.15, 0.1]], rtol=1e-6)
+    assert [clamped(n, 4) for n in (-1, 0, 2, np.int64(4), 9)] == [1, 1, 2, 4, 4]
+    with pytest.raises(ArgumentError, match="number of candidates must be an integer, got True"):
+        clamped(True, 4)
