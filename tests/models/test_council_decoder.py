@@ -44,7 +44,7 @@ def test_a_council_of_one_has_the_bits_of_its_expert(council):
 def test_a_report_is_about_the_last_answer(council):
     decoder, ids = CouncilDecoder(council), [1, 5, 2]
     for read, given in ((decoder.prefill, [ids[:2]]), (decoder.step, ids[2:])):
-        logits = read(given)
+        read(given)
         told = decoder.report(3)
         known = np.array(ids[: decoder.lengths[0]])
         weights, entropies, logs = (x[-1] for x in plain(council.members, 2, known))
@@ -55,7 +55,7 @@ def test_a_report_is_about_the_last_answer(council):
             own = np.exp(plain([model], 2, known)[2][-1])
             np.testing.assert_array_equal(told.candidates[0, number], np.argsort(-own)[:3])
             np.testing.assert_allclose(told.probabilities[0, number], -np.sort(-own)[:3], rtol=1e-4)
-        np.testing.assert_array_equal(told.consensus[0], np.argsort(-logits[0])[:3])
+        np.testing.assert_array_equal(told.consensus[0], np.argsort(-logs)[:3])
         np.testing.assert_allclose(told.consensus_probabilities[0], -np.sort(-np.exp(logs))[:3], rtol=1e-4)
     before = told.weights.copy()
     decoder.step([0])
