@@ -1,4 +1,4 @@
-"""The page about generating text: its example runs as it is printed."""
+"""The pages about generating and judging text: their examples run as they are printed."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,9 @@ import numpy as np
 from forgenb.data import CharTokenizer
 from forgenb.models import GPT, GPTConfig
 
-PAGE = Path(__file__).parents[2] / "docs" / "generation.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "generation.md"
+SURPRISAL = ROOT / "docs" / "surprisal.md"
 
 
 def test_the_example_runs(capsys):
@@ -20,3 +22,17 @@ def test_the_example_runs(capsys):
     printed = [int(line) for line in capsys.readouterr().out.split()]
     batch = names["generate_batch"](model, prompts, 6, [names["Sampler"](0.8, top_p=0.9, seed=7), names["Greedy"]()])
     assert printed == batch[0][2:]
+
+
+def test_the_example_of_surprisal_prints_what_it_says(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", SURPRISAL.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(code, SURPRISAL.name, "exec"), {})
+    wanted = re.findall(r"print\(.*\)  # (.*)", code)
+    assert len(wanted) == 7
+    assert capsys.readouterr().out.splitlines() == wanted
+
+
+def test_readme_lists_the_page_and_the_command():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "(docs/surprisal.md)" in readme
+    assert "    forgenb surprise FILE " in readme
