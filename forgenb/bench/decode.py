@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from .measure import PAUSE, Plan, Row, agree, alternating, check_room
 from .process import WorkerProcess
 
 __all__ = ["DecodeRow", "compare_decode"]
+
+MEMORY_IDS = 4
+"""Steps that show how much memory a model takes: the cache has all its places from the start."""
 
 
 @dataclass
@@ -86,9 +89,10 @@ def compare_decode(
         for who in plan.contenders:
             if rows[who].skipped is None:
                 tell(f"{name}: memory of {who}")
-                tiny = _saved(folder, "tiny", TINY)
+                tiny, few = _saved(folder, "tiny", TINY), asdict(replace(shape, ids=min(shape.ids, MEMORY_IDS)))
                 with _worker(plan, who) as worker:
-                    answer = worker.ask("memory", **opened, base=tiny["spec"], base_arrays=tiny["arrays"])
+                    fields = {**opened, "spec": few, "base": tiny["spec"], "base_arrays": tiny["arrays"]}
+                    answer = worker.ask("memory", **fields)
                 rows[who].peak_mb = answer.get("peak_mb")
     yield from rows.values()
 

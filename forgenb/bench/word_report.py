@@ -25,10 +25,10 @@ DECODE_LEGEND = (
 )
 LOAD_COLUMNS = ("workload", "contender", "ms", "min to max", "ratio", "peak MB")
 LOAD_LEGEND = (
-    "ms: median of the turns. ratio: over `read`, which reads the bytes of the file. load-new: into memory that is new "
-    "to the process. load-again: into memory that the model before has had, or a buffer that was written before. peak "
-    "MB: resident memory while a model is loaded, itself included, over that after a tiny model; a library that maps the file has "
-    "not read yet what it lacks there."
+    "ms: median of the turns. `read` reads the bytes of the file. load-new: into memory that is new to the process. "
+    "load-again: into memory that the model before has had, or a buffer that was written before. ratio: over `read` of "
+    "load-again. peak MB: resident memory while a model is loaded, itself included, over that after a tiny model; a "
+    "library that maps the file has not read yet what is missing there."
 )
 
 

@@ -5,15 +5,25 @@ Imports `forgenb.bench` when it runs.
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from forgenb.cli.common import Parser
 from forgenb.errors import ArgumentError
 
-__all__ = ["add_shared", "check_file", "interpreters", "positive", "refuse", "telling", "threads"]
+__all__ = [
+    "add_shared",
+    "check_file",
+    "interpreters",
+    "positive",
+    "refuse",
+    "telling",
+    "termination_interrupts",
+    "threads",
+]
 
 ROUNDS = 5
 
@@ -90,7 +100,21 @@ def refuse(given: Mapping[str, bool], purpose: str) -> None:
 
 
 @contextmanager
-def telling() -> Any:
+def termination_interrupts() -> Iterator[None]:
+    """Let a termination end the program as an interrupt does, so that large temporary folders go with it."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
     """What is called with a line that says what is being done, which a terminal shows."""
     with _status() as status:
         tell: Callable[[str], None] = status.update if status is not None else lambda text: None

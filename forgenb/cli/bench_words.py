@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forgenb.cli.bench_options import add_shared, check_file, interpreters, telling, threads
+from forgenb.cli.bench_options import add_shared, check_file, interpreters, telling, termination_interrupts, threads
 from forgenb.cli.common import Parser, say, say_json
 from forgenb.errors import ArgumentError
 
@@ -103,7 +103,7 @@ def _run(
     from forgenb.bench import measure_limits, write_markdown
 
     check_file(arguments.markdown)
-    with telling() as tell:
+    with termination_interrupts(), telling() as tell:
         tell("limits of this machine")
         limits = measure_limits(plan.threads)
         if arguments.json:

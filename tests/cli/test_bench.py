@@ -1,6 +1,7 @@
 """``forgenb bench``."""
 
 import json
+import signal
 import sys
 
 import pytest
@@ -308,6 +309,24 @@ def test_options_may_stand_before_a_word(forgenb, words):
 )
 def test_wrong_words(refused, words, options, message):
     assert message in refused("bench", *options)
+
+
+def test_a_termination_leaves_no_folder_behind(forgenb, words, monkeypatch):
+    left = []
+
+    def terminated(plan, tell):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+            yield from ()
+        finally:
+            left.append("folder")
+
+    monkeypatch.setattr(bench, "compare_load", terminated)
+    before = signal.getsignal(signal.SIGTERM)
+    done = forgenb("bench", "load")
+    assert (done.code, done.err) == (130, "forgenb bench: interrupted.\n")
+    assert left == ["folder"]
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_words_say_what_they_need(forgenb):

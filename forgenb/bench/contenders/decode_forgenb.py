@@ -6,7 +6,9 @@ import numpy as np
 
 from forgenb import models
 from forgenb.models.decoder import Decoder as Cached
+from forgenb.nn.init import unwritten
 
+from .load_forgenb import forget
 from .specs import Decoder, Transformer
 from .with_forgenb import PACKAGES
 
@@ -15,8 +17,10 @@ __all__ = ["PACKAGES", "decoder"]
 
 def decoder(spec: Transformer, arrays: dict[str, np.ndarray], threads: int) -> Decoder:
     """A decoder of the model with these values; `threads` was given to the process in ``FORGENB_THREADS``."""
-    model = models.GPT(models.GPTConfig(spec.vocab, spec.context, spec.layers, spec.heads, spec.width))
+    with unwritten():
+        model = models.GPT(models.GPTConfig(spec.vocab, spec.context, spec.layers, spec.heads, spec.width))
     model.load_state_dict(arrays)
+    forget()
     cached = Cached(model)
     return Decoder(
         lambda ids: _greatest(cached.prefill([ids])[0]),

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from . import worker
-from .memory import forget_peak, peak, resident
+from .memory import forget_peak, peak, resident, trim
 from .specs import DECODERS, Decoder, Decoding, Transformer
 from .worker import Library, read
 
@@ -70,6 +70,7 @@ class DecodingWorker(Library):
         self.greedy()
         before = resident()
         self.open(spec, arrays)
+        trim()
         forget_peak()
         self.greedy()
         after = peak()

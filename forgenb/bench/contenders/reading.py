@@ -6,6 +6,7 @@ Imports NumPy, whose passes let go of the interpreter's lock.
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,7 +18,9 @@ from .loading import bits
 __all__ = ["ReadingWorker", "main"]
 
 LEAST = 1 << 28
-"""Bytes of a turn at least, so that starting the threads does not count."""
+"""Bytes that are read in one go at least, so that starting the threads does not count."""
+TIMES = 5
+"""How often that is done in a turn."""
 PIECE = 1 << 20
 """Bytes of a file that are read at a time: what caches hold."""
 LENGTH = 8
@@ -32,20 +35,21 @@ class ReadingWorker:
         self._buffer = np.zeros(0, np.uint8)
 
     def weights(self, nbytes: int) -> dict:
-        """Milliseconds in which all threads together read a buffer of so many bytes, again and again, once."""
+        """Milliseconds in which all threads together read a buffer of so many bytes once: the median of some goes."""
         buffer, passes = self._touched(nbytes), -(-LEAST // nbytes)
 
         def read(part: np.ndarray) -> None:
             for _ in range(passes):
                 part.max()  # the fastest of NumPy's passes
 
-        parts = np.array_split(buffer, self.threads)
+        parts, seconds = np.array_split(buffer, self.threads), []
         with ThreadPoolExecutor(self.threads) as pool:
             list(pool.map(len, parts))  # starts the threads
-            began = time.perf_counter()
-            list(pool.map(read, parts))
-            seconds = time.perf_counter() - began
-        return {"ms": seconds / passes * 1e3}
+            for _ in range(TIMES):
+                began = time.perf_counter()
+                list(pool.map(read, parts))
+                seconds.append(time.perf_counter() - began)
+        return {"ms": statistics.median(seconds) / passes * 1e3}
 
     def run(self, file: str, anew: bool) -> dict:
         """Milliseconds of reading a file into memory that is new, or into a buffer that has been written before."""
