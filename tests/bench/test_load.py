@@ -63,6 +63,7 @@ def test_a_buffer_is_used_again_unless_memory_is_to_be_new(tmp_path, monkeypatch
     assert seen[0] is seen[2]
     assert seen[1] is not seen[0]
     assert seen[3] is not seen[1]
+    assert [(len(buffer), buffer.ctypes.data % 64) for buffer in seen] == [(4, 0)] * 4
 
 
 def test_a_file_that_ends_early(tmp_path):
