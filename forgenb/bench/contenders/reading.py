@@ -24,7 +24,7 @@ TIMES = 5
 PIECE = 1 << 20
 """Bytes of a file that are read at a time: what caches hold."""
 ALIGN = 64
-"""Of a buffer's address: where it is not a multiple of that, copying from the system's cache may take twice as long."""
+"""Of a buffer: where its address does not agree with the place in the file, copying from the cache takes longer."""
 LENGTH = 8
 """Bytes at the start of a safetensors file, which say how many its header has."""
 
