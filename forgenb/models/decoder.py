@@ -19,7 +19,7 @@ from ..ops.embedding import embedding
 from ..ops.heads import split_heads
 from ..ops.movement import reshape, zeros
 from ..ops.rows import take
-from ..routine import compile, scope
+from ..routine import Routine, compile, scope
 from ..tape import no_grad
 from ..tensor import Tensor
 from .gpt import GPT
@@ -82,6 +82,11 @@ class Decoder:
         self._run = compile(self._one, "decode")
         self.hidden: Tensor
         self.logits: Tensor
+
+    @property
+    def routine(self) -> Routine | None:
+        """What a step runs; None before the first."""
+        return self._run.routine
 
     def prefill(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
         """Forget everything and read one prompt a sequence.

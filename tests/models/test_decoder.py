@@ -25,6 +25,7 @@ def test_64_greedy_ids_and_their_logits_are_those_without_a_cache(dtype, atol):
     model, ids = model_of(dtype), [1, 2, 3]
     decoder = Decoder(model)
     logits = decoder.prefill([ids])
+    assert decoder.routine is None
     for _ in range(64):
         wanted = last_logits(model, ids)
         np.testing.assert_allclose(logits[0], wanted, atol=atol, rtol=0)
@@ -32,7 +33,8 @@ def test_64_greedy_ids_and_their_logits_are_those_without_a_cache(dtype, atol):
         ids.append(int(np.argmax(wanted)))
         logits = decoder.step(ids[-1:])
     assert decoder.lengths.tolist() == [67]
-    assert len(decoder._run.routines) == 1
+    ((routine, _, _),) = decoder._run.routines.values()
+    assert decoder.routine is routine
 
 
 @pytest.mark.usefixtures("each_backend")
