@@ -8,6 +8,7 @@ from argparse import Namespace
 
 from forgenb.cli.common import Commands, say
 from forgenb.cli.source import add_source, check_known, chosen, restored
+from forgenb.cli.tracing import Tracing, add_options
 from forgenb.data import CharTokenizer, TextStream
 from forgenb.errors import ArgumentError
 from forgenb.models import stream
@@ -31,22 +32,25 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--top-k", type=int, metavar="K", help="draw among the K most likely characters")
     parser.add_argument("--top-p", type=float, metavar="P", help="of these, among the fewest that make up P of all")
     parser.add_argument("--seed", type=int, default=1337, metavar="N", help="of the draws (default 1337)")
+    add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
     """Print the prompt and what follows as it is found."""
-    choice = _choice(arguments)
+    choice, tracing = _choice(arguments), Tracing(arguments)
     path, checkpoint = chosen(arguments)
     tokenizer = checkpoint.tokenizer
     prompt = _prompt(arguments.prompt, tokenizer)
     with restored(arguments, path, checkpoint) as model:
-        ids = stream(model, tokenizer.encode(prompt).tolist(), arguments.tokens, **choice)
+        ids = tokenizer.encode(prompt).tolist()
+        added = stream(model, ids, arguments.tokens, **choice, tracer=tracing.tracer)
         say(prompt, end="")
         text = TextStream(tokenizer)
-        for found in ids:
+        for found in added:
             say(text.push(found), end="")
     say(text.finish(), stream=sys.stdout)
+    tracing.write(tokenizer, ids, checkpoint.config.context)
     return 0
 
 

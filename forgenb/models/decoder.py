@@ -6,25 +6,32 @@ Imports the model, ops, routines and `no_grad`; which id comes next is chosen in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError
 from ..ops.assignment import kv_append
-from ..ops.attention import attention
+from ..ops.attention import attention, heads_of
 from ..ops.cached_attention import cached_attention, kv_put
 from ..ops.embedding import embedding
 from ..ops.heads import split_heads
+from ..ops.matmul import matmul
 from ..ops.movement import reshape, zeros
 from ..ops.rows import take
 from ..routine import Routine, compile, scope
 from ..tape import no_grad
 from ..tensor import Tensor
 from .gpt import GPT
+from .notes import Noted, Notes, pass_of
+from .trace import Pass, Tracer
 
 __all__ = ["Decoder"]
+
+NOTED = ("ln1_out", "qkv", "mixed", "projection", "residual", "ln2_out", "mlp_hidden", "block_out")
+"""What a layer notes, in the order in which it computes it."""
 
 
 class Decoder:
@@ -43,6 +50,8 @@ class Decoder:
         How many sequences.
     capacity : int, optional
         Most ids of a sequence; by default the context. A cache is ``[batch * heads, capacity, width / heads]``.
+    tracer : Tracer, optional
+        Says what `seen` has of each pass; the logits have the same bits with and without it.
 
     Attributes
     ----------
@@ -50,6 +59,7 @@ class Decoder:
         How many ids of each sequence were read.
     keys, values : list of Tensor
         One a layer.
+
     hidden, logits : Tensor, ``(batch, width)`` and ``(batch, vocab)``
         What the last call of `prefill` or `step` computed: the normalised stream, and what the head makes of it. The
         next call may write over both.
@@ -64,7 +74,7 @@ class Decoder:
     Pope et al., "Efficiently scaling transformer inference", 2022, section 2.
     """
 
-    def __init__(self, model: GPT, batch: int = 1, capacity: int | None = None):
+    def __init__(self, model: GPT, batch: int = 1, capacity: int | None = None, tracer: Tracer | None = None):
         config = model.config
         capacity = config.context if capacity is None else capacity
         for name, size, most in (("batch", batch, None), ("capacity", capacity, config.context)):
@@ -79,6 +89,8 @@ class Decoder:
         self.keys, self.values = (
             [zeros(shape, weight.dtype, weight.backend) for _ in range(config.layers)] for _ in range(2)
         )
+        self.tracer, self._step_notes = tracer, Notes(None)
+        self._noted: tuple[Noted, bool] | None = None
         self._run = compile(self._one, "decode")
         self.hidden: Tensor
         self.logits: Tensor
@@ -105,15 +117,19 @@ class Decoder:
         """
         ids, lengths = self._padded(prompts)
         with no_grad():
-            hidden = embedding(ids, self.model.wte.weight, self.model.wpe.weight)
-            for block, keys, values in self._layers():
-                hidden = self._whole(block, hidden, keys, values)
-            rows = reshape(hidden, (-1, hidden.shape[-1]))
+            notes = Notes(self.tracer)
+            x = embedding(ids, self.model.wte.weight, self.model.wpe.weight)
+            notes.add("embedding", x)
+            for number in range(self.model.config.layers):
+                x = self._layer(number, x, self._attend_whole, notes)
+            rows = reshape(x, (-1, x.shape[-1]))
             last = take(rows, np.arange(self.batch) * ids.shape[1] + lengths - 1)
             self.hidden = self.model.ln_f(last)
+            notes.add("hidden", self.hidden)
             self.logits = self.model.head(self.hidden)
+            packed = notes.packed(self.logits)
         self.lengths, self._live = lengths, np.ones(self.batch, np.bool_)
-        return np.array(self.logits.numpy())
+        return self._read(notes, packed, True)
 
     def step(self, ids: Sequence[int]) -> np.ndarray:
         """Read one more id of each sequence.
@@ -147,9 +163,28 @@ class Decoder:
                 f"Decoder of a larger capacity (the model's context is {self.model.config.context})"
             )
         with no_grad():
-            self.hidden, self.logits = self._run(np.where(self._live, given, 0), self.lengths)
+            self.hidden, self.logits, *packed = self._run(np.where(self._live, given, 0), self.lengths)
         self.lengths = self.lengths + self._live
-        return np.array(self.logits.numpy())
+        return self._read(self._step_notes, packed[0] if packed else self.logits, False)
+
+    def _read(self, notes: Notes, packed: Tensor, whole: bool) -> np.ndarray:
+        """The logits, and for `seen` what was noted, in one copy from the backend."""
+        logits, found = notes.unpacked(packed.numpy(), (self.batch, self.model.config.vocab))
+        self._noted = found, whole
+        return logits
+
+    def seen(self, row: int) -> Pass:
+        """What the last pass computed for a sequence, where the decoder has a tracer that asks for it.
+
+        Raises
+        ------
+        ArgumentError
+            If nothing was read yet.
+        """
+        if self._noted is None:
+            raise ArgumentError("this decoder has read nothing, so there is nothing to see: call prefill first")
+        found, whole = self._noted
+        return pass_of(found, row, int(self.lengths[row]), whole, self.model.config.heads)
 
     def release(self, row: int) -> None:
         """Give a sequence up: its length is 0 from now on, and steps cost next to nothing for it."""
@@ -169,28 +204,67 @@ class Decoder:
             ids[row, : lengths[row]] = prompt
         return ids, lengths
 
-    def _layers(self) -> Iterator[tuple[Any, Tensor, Tensor]]:
-        """Each block of the model with its caches."""
-        return zip(self.model.h, self.keys, self.values, strict=True)
+    def _layer(self, number: int, x: Tensor, attend: Callable[[int, Tensor, Notes], Tensor], notes: Notes) -> Tensor:
+        """One layer on ``x[.., c]``; `attend` maps its packed queries, keys and values to ``[.., c]``."""
+        block: Any = self.model.h[number]
+        with scope(f"h.{number}"):
+            normed = block.ln_1(x)
+            qkv = block.attn.c_attn(normed)
+            mixed = attend(number, qkv, notes)
+            projection = block.attn.c_proj(mixed)
+            stream = x + projection
+            again = block.ln_2(stream)
+            inner = block.mlp.hidden(again)
+            out = stream + block.mlp.c_proj(inner)
+        values = normed, qkv, mixed, projection, stream, again, inner, out
+        for name, value in zip(NOTED, values, strict=True):
+            notes.add(name, value, number)
+        return out
 
-    def _whole(self, block: Any, x: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """One layer on prompts ``x[b, t, c]``; their keys and values go to the cache."""
-        qkv, heads = block.attn.c_attn(block.ln_1(x)), self.model.config.heads
+    def _attend_whole(self, number: int, qkv: Tensor, notes: Notes) -> Tensor:
+        """Attention of prompts, ``qkv[b, t, 3 c]``; their keys and values go to the cache."""
+        heads = self.model.config.heads
         _, k, v = split_heads(reshape(qkv, (-1, qkv.shape[-1])), heads, self.batch)
-        kv_append(keys, k, 0)
-        kv_append(values, v, 0)
-        x = x + block.attn.c_proj(attention(qkv, heads))
-        return x + block.mlp(block.ln_2(x))
+        kv_append(self.keys[number], k, 0)
+        kv_append(self.values[number], v, 0)
+        if number < notes.layers:
+            notes.add("scores", _scores(qkv, k, heads), number)
+        if not notes.attention:
+            return attention(qkv, heads)
+        mixed, weights = attention(qkv, heads, weights=True)
+        notes.keep("weights", weights, number)
+        return mixed
 
-    def _one(self, ids: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
-        """The step that is recorded: ``[b, c]`` and logits ``[b, v]`` for one id a sequence."""
+    def _attend_cached(self, number: int, qkv: Tensor, notes: Notes, places: Tensor) -> Tensor:
+        """Attention of one id a sequence, ``qkv[b, 3 c]``, to the cache that it is put into."""
+        keys, values = self.keys[number], self.values[number]
+        kv_put(keys, qkv, places, 1)
+        kv_put(values, qkv, places, 2)
+        if number < notes.layers:
+            packed = reshape(qkv, (self.batch, 1, qkv.shape[-1]))
+            notes.add("scores", _scores(packed, keys, self.model.config.heads), number)
+        if not notes.attention:
+            return cached_attention(qkv, keys, values, places)
+        mixed, weights = cached_attention(qkv, keys, values, places, weights=True)
+        notes.keep("weights", weights, number)
+        return mixed
+
+    def _one(self, ids: Tensor, places: Tensor) -> tuple[Tensor, ...]:
+        """The step that is recorded: ``[b, c]`` and logits ``[b, v]`` for one id a sequence, and what is noted."""
+        notes = self._step_notes = Notes(self.tracer)
         x = embedding(ids, self.model.wte.weight) + take(self.model.wpe.weight, places)
-        for number, (block, keys, values) in enumerate(self._layers()):
-            with scope(f"h.{number}"):
-                qkv = block.attn.c_attn(block.ln_1(x))
-                kv_put(keys, qkv, places, 1)
-                kv_put(values, qkv, places, 2)
-                x = x + block.attn.c_proj(cached_attention(qkv, keys, values, places))
-                x = x + block.mlp(block.ln_2(x))
+        notes.add("embedding", x)
+        for number in range(self.model.config.layers):
+            x = self._layer(number, x, partial(self._attend_cached, places=places), notes)
         hidden = self.model.ln_f(x)
-        return hidden, self.model.head(hidden)
+        notes.add("hidden", hidden)
+        logits = self.model.head(hidden)
+        packed = notes.packed(logits)
+        return (hidden, logits) if packed is logits else (hidden, logits, packed)
+
+
+def _scores(packed: Tensor, keys: Tensor, heads: int) -> Tensor:
+    """Scaled products of the queries of ``packed[b, t, 3 c]`` with ``keys[b * heads, s, c / heads]``, not masked."""
+    b, (_, rows, width) = packed.shape[0], keys.shape
+    every = reshape(keys, (b, heads, rows, width))
+    return matmul(heads_of(packed, heads, 0), every, trans_b=True, alpha=float(width**-0.5))

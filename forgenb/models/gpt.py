@@ -41,11 +41,13 @@ class GPTConfig:
         Blocks, attention heads (a divisor of the width), and size of the residual stream.
     dropout : float
         The rate at every site, ``0 <= dropout < 1``.
+    end : int or None
+        The id that ends a text, where generating stops by default.
 
     Raises
     ------
     ArgumentError
-        If a size is below 1, `heads` does not divide `width`, or the rate is out of range.
+        If a size is below 1, `heads` does not divide `width`, the rate is out of range, or `end` is no id.
     """
 
     vocab: int
@@ -54,6 +56,7 @@ class GPTConfig:
     heads: int
     width: int
     dropout: float = 0.0
+    end: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("vocab", "context", "layers", "heads", "width"):
@@ -63,6 +66,8 @@ class GPTConfig:
         if self.width % self.heads:
             raise ArgumentError(f"GPTConfig: heads={self.heads} must divide width={self.width}")
         check_rate(self.dropout)
+        if self.end is not None and (type(self.end) is not int or not 0 <= self.end < self.vocab):
+            raise ArgumentError(f"GPTConfig: end must be None or an id from 0 to {self.vocab - 1}, got {self.end!r}")
 
     @property
     def parameters(self) -> int:
@@ -118,9 +123,13 @@ class MLP(Module):
         self.c_fc = Linear(c, 4 * c, name=f"{name}.c_fc", std=STD, **options)
         self.c_proj = Linear(4 * c, c, name=f"{name}.c_proj", std=_residual_std(config), **options)
 
+    def hidden(self, x: Tensor) -> Tensor:
+        """What is between the two layers, ``[b, t, 4 c]`` of ``x[b, t, c]``."""
+        return gelu(self.c_fc(x))
+
     def forward(self, x: Tensor) -> Tensor:
         """Map ``x[b, t, c]`` to ``[b, t, c]``."""
-        return self.c_proj(gelu(self.c_fc(x)))
+        return self.c_proj(self.hidden(x))
 
 
 class Block(Module):

@@ -12,7 +12,7 @@ import numpy as np
 from .. import random
 from ..errors import ArgumentError, CheckpointError
 
-__all__ = ["Chooser", "Greedy", "Sampler", "next_id"]
+__all__ = ["Chooser", "Greedy", "Sampler", "next_id", "top_probs"]
 
 COLDEST = 1e-4
 
@@ -55,14 +55,8 @@ def next_id(
     ----------
     Holtzman et al., "The curious case of neural text degeneration", 2020 (`top_p`).
     """
-    logits = np.asarray(logits, np.float64)
     check_choice(temperature, top_k, top_p)
-    if np.isnan(logits).any():
-        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
-    if not np.isfinite(logits.max()):
-        raise ArgumentError(
-            f"sampling got a greatest logit of {logits.max()}: at least one id must have a finite logit"
-        )
+    logits = _checked_logits(logits)
     if source is None:
         return int(np.argmax(logits))
     order = greatest(logits, top_k)
@@ -72,6 +66,44 @@ def next_id(
         total = total[: int(np.searchsorted(total, top_p * total[-1])) + 1]
     uniform = (int(source.bit_generator.random_raw()) >> 11) * 2.0**-53
     return int(order[np.searchsorted(total, uniform * total[-1], side="right")])
+
+
+def top_probs(logits: np.ndarray, n: int) -> list[tuple[int, float]]:
+    r"""The n most probable ids, or all, and their probabilities, :math:`e^{x_i} / \sum_j e^{x_j}` over the vocabulary.
+
+    Parameters
+    ----------
+    logits : ndarray, ``(v,)``
+    n : int
+        At least 1.
+
+    Returns
+    -------
+    list of (int, float)
+        The most probable first; where logits tie, the lower ids come first.
+
+    Raises
+    ------
+    ArgumentError
+        If n is below 1, or a logit NaN or all infinite.
+    """
+    if n < 1:
+        raise ArgumentError(f"top_probs needs n >= 1, got {n!r}")
+    logits = _checked_logits(logits)
+    shares = np.exp(logits - logits.max())
+    total = shares.sum()
+    return [(int(i), float(shares[i] / total)) for i in greatest(logits, n)]
+
+
+def _checked_logits(logits: np.ndarray) -> np.ndarray:
+    logits = np.asarray(logits, np.float64)
+    if np.isnan(logits).any():
+        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
+    if not np.isfinite(logits.max()):
+        raise ArgumentError(
+            f"sampling got a greatest logit of {logits.max()}: at least one id must have a finite logit"
+        )
+    return logits
 
 
 def greatest(logits: np.ndarray, top_k: int | None) -> np.ndarray:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from forgenb.data import CharTokenizer
 from forgenb.models import GPT, GPTConfig
@@ -13,8 +14,15 @@ PAGE = ROOT / "docs" / "generation.md"
 SURPRISAL = ROOT / "docs" / "surprisal.md"
 
 
-def test_the_example_runs(capsys):
-    code = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
+CODE = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_there_are_two_examples():
+    assert len(CODE) == 2
+
+
+def test_the_first_example_runs(capsys):
+    code = CODE[0]
     assert code.count(", 200, ") == 2
     model, prompts = GPT(GPTConfig(9, 12, 1, 2, 8)), [[1, 2], [3]]
     names = {"model": model, "ids": np.array([1, 2]), "prompts": prompts, "tokenizer": CharTokenizer("abcdefghi")}
@@ -36,3 +44,14 @@ def test_readme_lists_the_page_and_the_command():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "(docs/surprisal.md)" in readme
     assert "    forgenb surprise FILE " in readme
+
+
+def test_the_example_of_traces_runs(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    names = {"model": GPT(GPTConfig(9, 12, 1, 2, 8)), "ids": [1, 2]}
+    exec(CODE[1], names)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[:4]] == [[str(n), str(names["text"][n])] for n in range(2, 6)]
+    assert lines[4:] == ["(1, 2, 2, 2) (1, 2, 3)", "(32,)"]
+    assert (tmp_path / "attention.svg").stat().st_size > 1000

@@ -63,10 +63,9 @@ def test_the_model_is_in_eval_mode_meanwhile_and_records_nothing(model):
 
 @pytest.fixture
 def passes(monkeypatch):
-    """What is run for each id: how many ids a pass over whole sequences sees, or one by the cache."""
+    """What is run for each id: how many ids a pass sees, over whole sequences or by the cache."""
     calls = []
-    hidden, prefill, step = GPT.hidden, Decoder.prefill, Decoder.step
-    monkeypatch.setattr(GPT, "hidden", lambda self, ids: calls.append(("window", ids.shape[1])) or hidden(self, ids))
+    prefill, step = Decoder.prefill, Decoder.step
     monkeypatch.setattr(Decoder, "prefill", lambda self, p: calls.append(("prefill", len(p[0]))) or prefill(self, p))
     monkeypatch.setattr(Decoder, "step", lambda self, ids: calls.append(("step", len(ids))) or step(self, ids))
     return calls
@@ -74,7 +73,7 @@ def passes(monkeypatch):
 
 def test_one_pass_for_each_id_by_the_cache_while_the_context_holds_them(model, passes):
     generate(model, [1, 2, 3], 5)
-    assert passes == [("prefill", 3), ("step", 1), ("step", 1), ("window", 5), ("window", 5)]
+    assert passes == [("prefill", 3), ("step", 1), ("step", 1), ("prefill", 5), ("prefill", 5)]
     passes.clear()
     assert generate(model, [1], 0) == [1]
     assert passes == []

@@ -38,7 +38,9 @@ ONLY: dict[str, Any] = {
 }
 """What a key must say where it is there; each is also what its absence means."""
 
+END = "eos_token_id"
 END_OF_TEXT = 50256
+"""What a config that does not name its end means."""
 
 
 def read_config(data: bytes, place: str, dropout: float | None = None) -> GPTConfig:
@@ -74,10 +76,14 @@ def read_config(data: bytes, place: str, dropout: float | None = None) -> GPTCon
     rates = [about.get(key, DROPOUT) for key in DROPOUTS] if dropout is None else [dropout]
     if any(type(rate) not in (int, float) or rate != rates[0] for rate in rates):
         wrong.append(f"{', '.join(DROPOUTS)} are {', '.join(map(shown, rates))}, GPT has one rate (say dropout=0.1)")
+    end = about.get(END, END_OF_TEXT)
+    if end is not None and type(end) is not int:
+        wrong.append(f"{END} is {shown(end)}, GPT has one id or none")
     if wrong:
         raise CheckpointError(f"{place!r} describes no model that GPT computes: {listed(wrong)}.")
     try:
-        return GPTConfig(**sizes, dropout=float(rates[0]))
+        inside = type(end) is int and 0 <= end < sizes["vocab"]  # what no id is ends no text
+        return GPTConfig(**sizes, dropout=float(rates[0]), end=end if inside else None)
     except (ArgumentError, OverflowError) as error:
         raise CheckpointError(f"{place!r} describes no model that GPT computes: {error}.") from error
 
@@ -89,7 +95,6 @@ def _differs(about: dict[str, Any], key: str) -> bool:
 
 def written_config(config: GPTConfig, dtype: np.dtype) -> dict[str, Any]:
     """The object that `config.json` holds: every key that says what the model computes, and those of its generation."""
-    end = END_OF_TEXT if config.vocab > END_OF_TEXT else None
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -100,7 +105,7 @@ def written_config(config: GPTConfig, dtype: np.dtype) -> dict[str, Any]:
         **{key: ONLY[key] for key in ("scale_attn_weights", "scale_attn_by_inverse_layer_idx")},
         **{key: ONLY[key] for key in ("reorder_and_upcast_attn", "add_cross_attention")},
         **dict.fromkeys(DROPOUTS, config.dropout),
-        "bos_token_id": end,
-        "eos_token_id": end,
+        "bos_token_id": config.end,
+        END: config.end,
         "dtype": dtype.name,
     }
