@@ -23,6 +23,7 @@ from ..ops.gelu import gelu
 from ..ops.matmul import matmul
 from ..routine import frozen, late, scope
 from ..storage.opening import StrPath
+from ..storage.quantized.groups import check_group
 from ..tensor import Tensor
 
 STD = 0.02
@@ -242,6 +243,31 @@ class GPT(Module):
         from .pretrained.saving import save
 
         save(self, folder)
+
+    def save_quantized(self, folder: StrPath, group: int = 64) -> None:
+        """Write the model with its matrices in 4 bits a number; `from_pretrained` reads it, other libraries do not.
+
+        docs/quantisation.md has the format. Norms and biases are written as they are.
+
+        Parameters
+        ----------
+        folder : str or path
+            See `save_pretrained`.
+        group : int
+            How many numbers share their ends, see `forgenb.storage.quantized.groups.quantize`: fewer are nearer to
+            the model, and take more room.
+
+        Raises
+        ------
+        CheckpointError
+            See `save_pretrained`; or a number of a matrix is too large for float32.
+        ArgumentError
+            `folder` is no name, or `group` no size.
+        """
+        from .pretrained.saving import save
+
+        check_group(group)
+        save(self, folder, group)
 
     def hidden(self, ids: Any) -> Tensor:
         """The normalised stream after the last block, ``[b, t, c]``, for int64 ``ids[b, t]``."""

@@ -14,6 +14,7 @@ from forgenb.train.characters.char_run import CharRun
 from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.corpus import Corpus, prepare
+from forgenb.train.characters.quantizing import QuantizedRun, quantize_run
 from forgenb.train.characters.run_folder import RunFolder, latest_run, next_run
 from forgenb.train.loop.callback import Callback
 from forgenb.train.loop.callbacks import BestCheckpoint, EarlyStopping, JsonLines
@@ -53,6 +54,7 @@ __all__ = [
     "LossPlot",
     "ParallelUpdate",
     "ProgressBar",
+    "QuantizedRun",
     "RunFolder",
     "ShardedStep",
     "StepReport",
@@ -80,6 +82,7 @@ __all__ = [
     "parallel_update",
     "parameters",
     "prepare",
+    "quantize_run",
     "read_metrics",
     "retain_all",
     "round_robin",

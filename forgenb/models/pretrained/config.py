@@ -12,6 +12,7 @@ import numpy as np
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models.gpt import GPTConfig
 from forgenb.storage.documents import listed, parsed, shown
+from forgenb.storage.quantized.groups import BITS
 
 __all__ = ["read_config", "written_config"]
 
@@ -22,6 +23,10 @@ OLD_CONTEXT = "n_ctx"
 DROPOUTS = ("resid_pdrop", "embd_pdrop", "attn_pdrop")
 DROPOUT = 0.1
 """What a config that does not name a rate means."""
+
+QUANTIZATION = "quantization_config"
+OWN_METHOD = {"quant_method": "forgenb", "bits": BITS}
+"""What the config of a quantised model says of it, beside the size of a group; the file itself says how to read it."""
 
 ONLY: dict[str, Any] = {
     "model_type": "gpt2",
@@ -34,7 +39,7 @@ ONLY: dict[str, Any] = {
     "add_cross_attention": False,
     "is_encoder_decoder": False,
     "pruned_heads": {},
-    "quantization_config": None,
+    QUANTIZATION: None,
 }
 """What a key must say where it is there; each is also what its absence means."""
 
@@ -61,6 +66,8 @@ def read_config(data: bytes, place: str, dropout: float | None = None) -> GPTCon
         It is no JSON object, lacks a size, or describes a model that `GPT` is not; all that is wrong is listed.
     """
     about = parsed(data, f"{place!r} is damaged: it")
+    if _is_own(about.get(QUANTIZATION)):
+        del about[QUANTIZATION]
     wrong = [f"{key} is {shown(about[key])}, GPT has {value!r}" for key, value in ONLY.items() if _differs(about, key)]
     old = about.get(OLD_CONTEXT)
     context = about.setdefault(SIZES["context"], old)
@@ -93,8 +100,16 @@ def _differs(about: dict[str, Any], key: str) -> bool:
     return type(value) is not type(ONLY[key]) or value != ONLY[key]
 
 
-def written_config(config: GPTConfig, dtype: np.dtype) -> dict[str, Any]:
-    """The object that `config.json` holds: every key that says what the model computes, and those of its generation."""
+def _is_own(value: Any) -> bool:
+    """Whether the weights are quantised as `GPT.save_quantized` does it."""
+    return isinstance(value, dict) and OWN_METHOD.items() <= value.items()
+
+
+def written_config(config: GPTConfig, dtype: np.dtype, group: int | None = None) -> dict[str, Any]:
+    """The object that `config.json` holds: every key that says what the model computes, and those of its generation.
+
+    Of a model that is quantised in groups it says so, for programs that cannot read such files.
+    """
     return {
         "architectures": ["GPT2LMHeadModel"],
         "model_type": "gpt2",
@@ -108,4 +123,5 @@ def written_config(config: GPTConfig, dtype: np.dtype) -> dict[str, Any]:
         "bos_token_id": config.end,
         END: config.end,
         "dtype": dtype.name,
+        **({} if group is None else {QUANTIZATION: {**OWN_METHOD, "group_size": group}}),
     }

@@ -17,7 +17,7 @@ from forgenb.train.characters.build import build_model, build_optimizer
 from forgenb.train.characters.char_folder import CharFolder
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.corpus import Corpus, prepare
-from forgenb.train.characters.reopening import reopen
+from forgenb.train.characters.reopening import check_learned, reopen
 from forgenb.train.characters.run_folder import RunFolder
 from forgenb.train.distributed import DistributedStep, World
 from forgenb.train.loop.callback import Callback
@@ -193,8 +193,8 @@ class CharRun(Trainer):
         folder, checkpoint = (None, None) if world is not None and not world.first else reopen(path)
         config = _shared(folder, path, world)
         corpus = prepare(config)
-        if folder is not None and corpus.sha256 != folder.text_sha256:
-            raise ArgumentError(_changed_text(folder, corpus))
+        if folder is not None:
+            check_learned(folder, corpus)
         config = config if steps is None else replace(config, steps=steps)
         if world is not None:
             world.agree("the text and the options", f"{corpus.sha256} {json.dumps(config.to_dict())}")
@@ -222,12 +222,3 @@ def _streams(config: TrainConfig, count: int, world: World | None) -> list[Strea
             "processes."
         )
     return [Stream(config.backend) for _ in range(count)] if count > 1 else []
-
-
-def _changed_text(folder: RunFolder, corpus: Corpus) -> str:
-    name = "that this Python carries" if folder.config.data is None else repr(folder.config.data)
-    return (
-        f"The text {name} has changed since the run in {str(folder.path)!r} began: it has "
-        f"{corpus.characters} characters and hash {corpus.sha256[:12]}, and had {folder.characters} and "
-        f"{folder.text_sha256[:12]}. Resume with the same text, or train anew."
-    )
