@@ -25,8 +25,12 @@ DROPOUT = 0.1
 """What a config that does not name a rate means."""
 
 QUANTIZATION = "quantization_config"
-OWN_METHOD = {"quant_method": "forgenb", "bits": BITS}
-"""What the config of a quantised model says of it, beside the size of a group; the file itself says how to read it."""
+OWN_METHOD = {"method": "forgenb", "bits": BITS}
+"""What the config of a quantised model says of it, beside the size of a group; the file itself says how to read it.
+
+The key is not the hub's `quant_method`: for a method that it does not know, the transformers library draws the weights
+anew and only warns, and without a method it refuses the model.
+"""
 
 ONLY: dict[str, Any] = {
     "model_type": "gpt2",

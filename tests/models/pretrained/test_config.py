@@ -28,6 +28,13 @@ def test_sizes_alone_are_enough():
     assert read({"resid_pdrop": 0.3}, 0.2).dropout == 0.2
 
 
+def test_a_model_that_is_quantised_here():
+    about = written_config(READ, np.dtype("float32"), 32)
+    assert about["quantization_config"] == {"method": "forgenb", "bits": 4, "group_size": 32}
+    assert read(about) == READ
+    assert "quantization_config" not in written_config(READ, np.dtype("float32"))
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -43,6 +50,8 @@ def test_sizes_alone_are_enough():
         ("is_encoder_decoder", True, "is_encoder_decoder is True"),
         ("pruned_heads", {"0": [1]}, "pruned_heads is {'0': .1.}"),
         ("quantization_config", {"bits": 4}, "quantization_config is {'bits': 4}, GPT has None"),
+        ("quantization_config", {"method": "forgenb", "bits": 3}, "'bits': 3}, GPT has None"),
+        ("quantization_config", {"quant_method": "gptq", "bits": 4}, "quantization_config is .*, GPT has None"),
         ("model_type", "gpt_neo", "model_type is 'gpt_neo', GPT has 'gpt2'"),
         ("n_inner", 23, "n_inner is 23, GPT has 4 n_embd"),
         ("n_inner", "24", "n_inner is '24', GPT has 4 n_embd"),
