@@ -15,7 +15,7 @@ from ..dtypes import compute_dtype
 from ..errors import ArgumentError, CheckpointError
 from ..nn.module import check_state, overwrite
 from ..ops.apply import copied
-from ..routine import after_each_run, late, on_each_run, outside_recording
+from ..routine import after_each_run, frozen, late, on_each_run, outside_recording
 from ..tensor import Parameter, Tensor, from_array, full_like
 from .clip import clipping
 from .groups import Group, flattened
@@ -90,6 +90,7 @@ class Optimizer:
             With `clip_norm` or `scaler`, the norm before clipping. Where that is not finite nothing is updated, so
             that a training loop can stop with the parameters of the step before.
         """
+        frozen("which parameters require a gradient", lambda: tuple(p.requires_grad for p in self.params.values()))
         live = [(name, p, p.grad) for name, p in self.params.items() if p.grad is not None]
         norm = None
         measured = clip_norm is not None or scaler is not None
