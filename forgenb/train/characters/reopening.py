@@ -14,7 +14,7 @@ from forgenb.train.characters.build import gpt_config
 from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint
 from forgenb.train.characters.run_folder import RunFolder
 
-__all__ = ["checkpoint_of", "reopen"]
+__all__ = ["best_checkpoint", "checkpoint_of", "reopen"]
 
 SIZES = ("layers", "heads", "width", "context")
 BYTES = 16
@@ -59,6 +59,22 @@ def checkpoint_of(folder: RunFolder, path: Path) -> Checkpoint:
             "the file back that the run wrote."
         )
     return checkpoint
+
+
+def best_checkpoint(folder: RunFolder) -> tuple[Path, Checkpoint]:
+    """The best checkpoint of a run, or the last before there is one.
+
+    Raises
+    ------
+    CheckpointError
+        There is none, or see `checkpoint_of`.
+    """
+    for path in (folder.best, folder.last):
+        if path.exists():
+            return path, checkpoint_of(folder, path)
+    raise CheckpointError(
+        f"The run in {str(folder.path)!r} has no checkpoint yet; go on with forgenb train --resume {folder.path}."
+    )
 
 
 def _check_text(folder: RunFolder) -> None:
