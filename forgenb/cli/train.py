@@ -153,6 +153,8 @@ def _check_resume(arguments: Namespace, given: dict) -> None:
     for name in ("data", "start"):
         if wanted.get(name):
             wanted[name] = str(Path(wanted[name]).absolute())
+    if config.start is not None and wanted.get("start") == str(Path(config.start).parent):
+        wanted["start"] = config.start
     against = [
         f"{_flag(field.name)} {given[field.name]} (the run has {getattr(config, field.name)})"
         for field in fields(config)

@@ -70,9 +70,9 @@ def test_options_of_fine_tuning_reach_the_run(forgenb, tiny, tmp_path):
     assert (c.accumulate, c.seed_rule, c.layers, c.width) == (2, "pass", 1, 16)
     first, last = (load_checkpoint(RunFolder.open(name).best).model["wte.weight"] for name in "ab")
     assert first.tobytes() == last.tobytes()
-    again = ["train", "--resume", "b", "--steps", 3, "--from", tmp_path / "a" / "best.safetensors"]
-    assert forgenb(*again, "--freeze-embeddings").code == 0
-    assert load_checkpoint(RunFolder.open("b").last).step == 3
+    for steps, same in ((3, "a"), (4, tmp_path / "a" / "best.safetensors")):
+        assert forgenb("train", "--resume", "b", "--steps", steps, "--from", same, "--freeze-embeddings").code == 0
+    assert load_checkpoint(RunFolder.open("b").last).step == 4
 
 
 def test_what_contradicts_the_run_that_is_fine_tuned_is_refused(forgenb, refused, tiny):
