@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
@@ -21,6 +22,8 @@ from .clip import clipping
 from .groups import Group, flattened
 from .groups import checked as checked
 from .scaling import LossScaler
+
+NODE = operator.attrgetter("node")
 
 
 class Optimizer:
@@ -90,7 +93,7 @@ class Optimizer:
             With `clip_norm` or `scaler`, the norm before clipping. Where that is not finite nothing is updated, so
             that a training loop can stop with the parameters of the step before.
         """
-        frozen("which parameters require a gradient", lambda: tuple(p.requires_grad for p in self.params.values()))
+        self._watch_frozen()
         live = [(name, p, p.grad) for name, p in self.params.items() if p.grad is not None]
         norm = None
         measured = clip_norm is not None or scaler is not None
@@ -118,6 +121,19 @@ class Optimizer:
         if norm is None:
             return 0.0 if measured else None
         return after_each_run(lambda: self._checked_norm(norm, names, scaler), norm)
+
+    def _watch_frozen(self) -> None:
+        """Let a recording notice what is frozen later; where nothing is, a run only looks at the nodes."""
+        params = tuple(self.params.values())
+        nodes, names = tuple(map(NODE, params)), self._frozen()
+
+        def read() -> tuple[str, ...]:
+            return names if tuple(map(NODE, params)) == nodes else self._frozen()
+
+        frozen("which parameters are frozen", read)
+
+    def _frozen(self) -> tuple[str, ...]:
+        return tuple(name for name, p in self.params.items() if not p.requires_grad)
 
     def _make_state(self, names: list[str]) -> None:
         """Zeros for parameters that step for the first time; they are memory of their own, never scratch."""

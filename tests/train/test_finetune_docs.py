@@ -52,6 +52,20 @@ def test_the_example_runs(capsys):
     assert np.isfinite(found)
 
 
+def test_the_bytes_of_the_table():
+    """The first row, op by op."""
+    row = re.search(r"^\| 4 layers .* \| 12 \| ([\d.]+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
+    ids = np.random.default_rng(0).integers(0, 65, (2, 12, 64))
+    for again, stated in zip((False, True), row.groups(), strict=True):
+        model = GPT(GPTConfig(65, 64, 4, 4, 128, 0.2))
+        model.recompute_blocks = again
+        model.loss(*ids[:, :1]).backward()
+        model.zero_grad()
+        with fnb.peak_memory() as peak:
+            model.loss(*ids).backward()
+        assert peak.nbytes / 2**20 == pytest.approx(float(stated), rel=0.02)
+
+
 def test_options_that_the_page_names_are_there():
     named = set(re.findall(r"--([a-z][a-z-]*)", PAGE))
     flags = {"from", "freeze-embeddings", "recompute", "resume", "patience", "out"}
