@@ -84,7 +84,7 @@ class CharRun(Trainer):
             model = build_model(c, len(corpus.tokenizer))
             optimizer = build_optimizer(c, model)
         if initial is not None:
-            initial.restore(c.start or "", model)
+            initial.restore(str(c.start), model)
         self._one: TrainStep | AccumulatedStep = TrainStep(model, optimizer, clip_norm=c.clip)
         if c.accumulate > 1:
             self._one = AccumulatedStep(model, optimizer, c.clip, c.accumulate, c.seed_rule)
