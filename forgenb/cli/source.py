@@ -12,10 +12,10 @@ from pathlib import Path
 from forgenb.backend import use
 from forgenb.cli.common import Parser
 from forgenb.data import CharTokenizer
-from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.errors import ArgumentError
 from forgenb.models import GPT
 from forgenb.train import Checkpoint, RunFolder, build_model, latest_run, load_checkpoint
-from forgenb.train.characters.reopening import checkpoint_of
+from forgenb.train.characters.reopening import best_checkpoint
 
 __all__ = ["add_source", "check_known", "chosen", "restored"]
 
@@ -41,14 +41,7 @@ def chosen(arguments: Namespace) -> tuple[Path, Checkpoint]:
     """
     if arguments.checkpoint:
         return Path(arguments.checkpoint), load_checkpoint(arguments.checkpoint)
-    run_folder = RunFolder.open(latest_run() if arguments.folder is None else arguments.folder)
-    for path in (run_folder.best, run_folder.last):
-        if path.exists():
-            return path, checkpoint_of(run_folder, path)
-    raise CheckpointError(
-        f"The run in {str(run_folder.path)!r} has no checkpoint yet; go on with forgenb train --resume "
-        f"{run_folder.path}."
-    )
+    return best_checkpoint(RunFolder.open(latest_run() if arguments.folder is None else arguments.folder))
 
 
 @contextmanager
