@@ -21,6 +21,7 @@ from ..ops.cross_entropy import cross_entropy
 from ..ops.embedding import embedding
 from ..ops.gelu import gelu
 from ..ops.matmul import matmul
+from ..recompute import recomputed
 from ..routine import frozen, late, scope
 from ..storage.opening import StrPath
 from ..storage.quantized.groups import check_group
@@ -170,6 +171,9 @@ class GPT(Module):
         attention weights, the result of attention and that of the MLP. In eval mode nothing is dropped.
     dropout_first : int
         How many samples of the same step came before, where a step's batch is passed in parts.
+    recompute_blocks : bool
+        Keep of each block only its input, and compute the block again in backward: less memory, the time of one more
+        forward pass, the same bits. At first False; it may be set before any step.
 
     References
     ----------
@@ -181,6 +185,7 @@ class GPT(Module):
         self.config = config
         self.dropout_seed = 0
         self.dropout_first = 0
+        self.recompute_blocks = False
         self.wte = Embedding(config.vocab, config.width, name="wte", std=STD, **options)
         self.wpe = Embedding(config.context, config.width, name="wpe", std=STD, **options)
         self.h = ModuleList(Block(f"h.{i}", config, options) for i in range(config.layers))
@@ -278,9 +283,10 @@ class GPT(Module):
         rate = self.config.dropout if frozen("model.training", lambda: self.training) else 0.0
         drop = Sites(rate, late(lambda: self.dropout_seed), late(lambda: self.dropout_first))
         x = drop(embedding(ids, self.wte.weight, self.wpe.weight))
+        run = _twice if frozen("model.recompute_blocks", lambda: self.recompute_blocks) else _once
         for number, block in enumerate(self.h):
             with scope(f"h.{number}"):
-                x = block(x, drop)
+                x = run(block, x, drop)
         return self.ln_f(x)
 
     def head(self, hidden: Tensor) -> Tensor:
@@ -302,6 +308,21 @@ class GPT(Module):
     def loss(self, ids: Any, targets: Any) -> Tensor:
         """Mean cross entropy, in nats, of ``targets[b, t]`` under the logits for ``ids[b, t]``."""
         return cross_entropy(self(ids), targets)
+
+
+def _once(block: Module, x: Tensor, drop: Sites) -> Tensor:
+    return block(x, drop)
+
+
+def _twice(block: Module, x: Tensor, drop: Sites) -> Tensor:
+    """A block whose inner values backward computes again, with the masks of the same sites."""
+    before = drop.site
+
+    def run(x: Tensor) -> Tensor:
+        drop.site = before
+        return block(x, drop)
+
+    return recomputed(run, x, block.parameters())
 
 
 def _residual_std(config: GPTConfig) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb.errors import ArgumentError, CheckpointError, ShapeError
+from forgenb.errors import ArgumentError, CheckpointError, MemoryModeError, ShapeError
 from forgenb.optim import SGD, Adam, AdamW, RMSprop
 
 KINDS = {
@@ -128,6 +128,22 @@ def test_unused_and_frozen_parameters_stay_as_they_are(make):
     assert [key for key in optimizer.state_dict() if "unused" in key or "frozen" in key] == []
     optimizer.zero_grad()
     assert optimizer.unused() == ["used", "unused"]
+
+
+def test_a_recorded_step_is_bound_to_what_was_frozen():
+    p, q = parameter([1.0, 2.0]), parameter([1.0, 2.0])
+    optimizer = AdamW([("p", p), ("q", q)], 0.1)
+    with fnb.capture() as c:
+        optimizer.zero_grad()
+        (p * q).sum().backward()
+        optimizer.step()
+    routine = fnb.train.to_routine(c.program)
+    routine.run()
+    before = q.tolist()
+    q.requires_grad = False
+    with pytest.raises(MemoryModeError, match=r"which parameters are frozen was \(\) .* and is \('q',\) now"):
+        routine.run()
+    assert q.tolist() == before
 
 
 def test_decay_applies_where_the_parameter_says():

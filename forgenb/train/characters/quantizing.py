@@ -90,7 +90,7 @@ def quantize_run(source: StrPath, out: StrPath, group: int = 64, backend: str | 
     path, checkpoint = best_of(folder)
     if is_quantized(path):
         raise ArgumentError(f"{str(path)!r} is quantised already: give the run that it was made of.")
-    corpus = learned(folder)
+    corpus = learned(folder, checkpoint)
     spare = sum(array.nbytes for array in checkpoint.optimizer.values())
     with use(backend or folder.config.backend):
         made = RunFolder.create(out, folder.config, folder.text_sha256, folder.characters)

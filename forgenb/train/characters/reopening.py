@@ -89,8 +89,8 @@ def best_of(folder: RunFolder) -> tuple[Path, Checkpoint]:
     )
 
 
-def learned(folder: RunFolder) -> Corpus:
-    """Read the text that a run learned.
+def learned(folder: RunFolder, checkpoint: Checkpoint) -> Corpus:
+    """Read the text that a run learned, with the characters that its checkpoint knows.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def learned(folder: RunFolder) -> Corpus:
         It cannot be read, or has changed.
     """
     _check_text(folder)
-    corpus = prepare(folder.config)
+    corpus = prepare(folder.config, None if folder.config.start is None else checkpoint.tokenizer)
     check_learned(folder, corpus)
     return corpus
 

@@ -10,6 +10,7 @@ from forgenb.backend import use
 from forgenb.errors import ArgumentError, BackendError, CheckpointError
 from forgenb.train import CharRun, RunFolder, build_model, evaluate, load_checkpoint, prepare, quantize_run
 from forgenb.train.characters import quantizing
+from forgenb.train.characters.starting import config_from
 
 
 @pytest.fixture
@@ -54,6 +55,17 @@ def test_a_smaller_group_is_nearer_and_larger(run, tmp_path):
     far, near = (load_checkpoint(found.folder.best).model for found in (wide, narrow))
     for name, array in exact.items():
         assert np.abs(far[name] - array).sum() > np.abs(near[name] - array).sum() or array.ndim == 1
+
+
+def test_a_run_that_was_trained_further_keeps_the_characters_of_the_first(run, tmp_path):
+    (tmp_path / "part.txt").write_text("bad cab " * 50)
+    choices = {"data": str(tmp_path / "part.txt"), "steps": 2, "batch": 2, "eval_every": 1, "warmup": 0}
+    further = CharRun.start(config_from(run.path, choices), tmp_path / "further")
+    list(further.steps())
+    further.close()
+    found = quantize_run(further.folder.path, tmp_path / "q")
+    assert abs(found.cost) < 0.2
+    assert load_checkpoint(found.folder.best).tokenizer == load_checkpoint(run.best).tokenizer
 
 
 def test_a_run_without_an_evaluation(run, tmp_path):

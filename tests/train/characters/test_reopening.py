@@ -49,13 +49,13 @@ def test_the_best_checkpoint_goes_before_the_last(folder):
 
 
 def test_the_text_of_a_run(folder, text):
-    assert learned(folder).sha256 == folder.text_sha256
+    assert learned(folder, checkpoint_of(folder, folder.last)).sha256 == folder.text_sha256
     text.write_text(text.read_text()[::-1])
     with pytest.raises(ArgumentError, match="text.txt' has changed since the run in .* began: it has 400 characters"):
-        learned(folder)
+        learned(folder, checkpoint_of(folder, folder.last))
     text.write_text("a" * (4 * folder.characters + 1))
     with pytest.raises(CheckpointError, match="has 1601 bytes: the 400 characters that were learned"):
-        learned(folder)
+        learned(folder, checkpoint_of(folder, folder.last))
 
 
 def test_a_run_that_has_only_codes(folder):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from forgenb.errors import ArgumentError
 from forgenb.tape import is_recording
 from forgenb.train import build_model, evaluate
 
@@ -38,3 +39,12 @@ def test_mean_of_all_windows(tiny):
     logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
     wanted = -np.take_along_axis(logits, ids[:, 1:, None], -1).mean()
     assert evaluate(model, ids[:, :-1], ids[:, 1:]) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_windows_at_once(fake):
+    model = fake()
+    ids = np.zeros((5, 8), np.int64)
+    assert evaluate(model, ids, ids, at_once=2) == 2.0
+    assert [count for _, count, _, _ in model.asked] == [2, 2, 1]
+    with pytest.raises(ArgumentError, match="evaluate got at_once=0: it must be a whole number of at least 1"):
+        evaluate(model, ids, ids, at_once=0)
