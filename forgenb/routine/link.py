@@ -44,7 +44,7 @@ def link(statements: list[Launch | Product], backend):
             rows.append((launcher, statement.extent, statement.chunk, values, statement.packer))
             bands = 1
         prints.append(footprint(statement, bands))
-        work.append(Work(_cost(statement), rows[-1][1]))
+        work.append(Work(_cost(statement), rows[-1][1], isinstance(statement, Product) and statement.shape[0] == 1))
     shares, split = splitting(prints, work, GRAIN)
     for number, arguments in products.items():
         if split[number] and arguments[-1] == (1, 1):
