@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types as nt
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .vectors import INT64, at, fused, lanes, load, number, spread, store
+from .vectors import INT64, at, combined, fused, lanes, load, number, spread, store, zeros
 
 ROWS = 16
 """Rows of the matrix that are read side by side."""
@@ -21,7 +22,7 @@ ROWS = 16
 def adder(rows: int, real: str):
     """An intrinsic ``(columns, a, a_step, b, b_row, sums)``: ``sums += a b`` for `rows` numbers of a and rows of b.
 
-    `columns` is at least one vector, and a whole number of them.
+    `columns` is a whole number of vectors.
     """
     kind = ir.VectorType(number(real), lanes(real))
 
@@ -34,21 +35,12 @@ def adder(rows: int, real: str):
             across = [builder.load(builder.gep(a, [builder.mul(a_step, step)])) for step in steps]
             across = [spread(builder, value, kind.count) for value in across]
             lines = [builder.gep(b, [builder.mul(b_row, step)]) for step in steps]
-            before, loop = builder.block, builder.append_basic_block("stream.loop")
-            builder.branch(loop)
-            builder.position_at_end(loop)
-            column = builder.phi(INT64)
-            column.add_incoming(INT64(0), before)
-            place = at(builder, sums, column, kind)
-            total = load(builder, place)
-            for value, line in zip(across, lines, strict=True):
-                total = fused(builder, value, load(builder, at(builder, line, column, kind)), total)
-            store(builder, total, place)
-            following = builder.add(column, INT64(kind.count))
-            column.add_incoming(following, loop)
-            done = builder.append_basic_block("stream.done")
-            builder.cbranch(builder.icmp_signed("<", following, columns), loop, done)
-            builder.position_at_end(done)
+            with cgutils.for_range_slice(builder, INT64(0), columns, INT64(kind.count)) as (column, _):
+                place = at(builder, sums, column, kind)
+                total = load(builder, place)
+                for value, line in zip(across, lines, strict=True):
+                    total = fused(builder, value, load(builder, at(builder, line, column, kind)), total)
+                store(builder, total, place)
             return context.get_dummy_value()
 
         return nt.void(columns, a, a_step, b, b_row, sums), build
@@ -71,21 +63,12 @@ def ender(real: str):
             columns, sums, out, alpha, base, base_step, scale = arguments
             sums, out, base = (builder.inttoptr(p, kind.element.as_pointer()) for p in (sums, out, base))
             alpha, scale = spread(builder, alpha, kind.count), spread(builder, scale, kind.count)
-            before, loop = builder.block, builder.append_basic_block("end.loop")
-            builder.branch(loop)
-            builder.position_at_end(loop)
-            column = builder.phi(INT64)
-            column.add_incoming(INT64(0), before)
-            place = at(builder, sums, column, kind)
-            below = load(builder, at(builder, base, builder.mul(column, base_step), kind))
-            result = fused(builder, load(builder, place), alpha, builder.fmul(scale, below))
-            store(builder, result, at(builder, out, column, kind))
-            store(builder, ir.Constant(kind, [0.0] * kind.count), place)
-            following = builder.add(column, INT64(kind.count))
-            column.add_incoming(following, loop)
-            done = builder.append_basic_block("end.done")
-            builder.cbranch(builder.icmp_signed("<", following, columns), loop, done)
-            builder.position_at_end(done)
+            with cgutils.for_range_slice(builder, INT64(0), columns, INT64(kind.count)) as (column, _):
+                place = at(builder, sums, column, kind)
+                below = load(builder, at(builder, base, builder.mul(column, base_step), kind))
+                result = combined(builder, load(builder, place), alpha, below, scale)
+                store(builder, result, at(builder, out, column, kind))
+                store(builder, zeros(kind), place)
             return context.get_dummy_value()
 
         return nt.void(*given), build

@@ -1,9 +1,10 @@
 """Products by the register tile: blocks of the result, each computed panel by panel of b, at most `DEPTH` of k at once.
 
 A panel of b is packed where many rows use it or where it lies across; a block of a that lies across is packed for
-several panels. Every element is summed in one order whatever is packed, so bits depend neither on blocks nor threads.
+several panels. Long lines of b are added up where a has one row. Every element is summed in one order whatever is
+packed, so bits depend neither on blocks nor threads.
 
-Imports the tile, packing, and the layout of `products`.
+Imports the tile, `stream`, packing, and the layout of `products`.
 """
 
 from __future__ import annotations
@@ -223,7 +224,8 @@ def tiled_launcher(real: str) -> Compiled:
     text = launch_text(real, BEFORE.format(real=real, **numbers), BLOCK.format(real=real, calls=calls, **numbers))
     words = {"turned_over": transposer(real), "copy_wide": copier(VECTORS, real), "copy_narrow": copier(1, real)}
     words |= {"fill": filler(LINE, real), "tile_line": tile(1, LINE, real)}
-    words |= {"add_rows": stream.adder(stream.ROWS, real), "add_row": stream.adder(1, real), "end_row": stream.ender(real)}
+    words |= {"add_rows": stream.adder(stream.ROWS, real), "add_row": stream.adder(1, real)}
+    words |= {"end_row": stream.ender(real)}
     words |= {f"tile_{count}_{vectors}": tile(count, vectors, real) for count in row_counts() for vectors in (1, 2)}
     rooms = {"left": (ROWS_ACROSS + GAP) * DEPTH, "right": width * (DEPTH + own), "start": LINE * own, "sums": LONG}
     words |= {f"room_{name}": room_of(size * length) for name, length in rooms.items()} | INTRINSICS

@@ -64,6 +64,11 @@ def fused(builder, a, b, c):
     return call(builder, f"llvm.fma.{suffix(a.type)}", a.type, [a, b, c])
 
 
+def combined(builder, total, alpha, below, scale):
+    """``alpha total + scale below``: how a product ends."""
+    return fused(builder, total, alpha, builder.fmul(scale, below))
+
+
 def first_lanes(builder, count, width: int):
     """The mask of the first `count` lanes."""
     numbers = ir.Constant(ir.VectorType(INT64, width), list(range(width)))
