@@ -1,7 +1,9 @@
 """One row times a matrix that is read as it lies: sums of some columns, to which a few rows of the matrix are added.
 
 Such a product waits for memory. Each of the rows is read from left to right by an instruction of its own, which is the
-pattern that a CPU foresees; the sums stay in the first cache. Terms are added in the order of the rows, as in `tile`.
+pattern that a CPU foresees; the rows that come next are asked for, but into the second cache, since the first one has
+too few places for lines on their way. The sums stay in the first cache. Terms are added in the order of the rows, as in
+`tile`.
 
 Imports `vectors`. How many columns there are, and which thread has them, is decided in `tiled`.
 """
@@ -13,7 +15,7 @@ from numba import types as nt
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .vectors import INT64, at, combined, fused, lanes, load, number, spread, store, zeros
+from .vectors import INT64, at, combined, fused, lanes, load, number, prefetch, spread, store, zeros
 
 ROWS = 16
 """Rows of the matrix that are read side by side."""
@@ -35,10 +37,12 @@ def adder(rows: int, real: str):
             across = [builder.load(builder.gep(a, [builder.mul(a_step, step)])) for step in steps]
             across = [spread(builder, value, kind.count) for value in across]
             lines = [builder.gep(b, [builder.mul(b_row, step)]) for step in steps]
+            coming = [builder.gep(line, [builder.mul(b_row, INT64(ROWS))]) for line in lines]
             with cgutils.for_range_slice(builder, INT64(0), columns, INT64(kind.count)) as (column, _):
                 place = at(builder, sums, column, kind)
                 total = load(builder, place)
-                for value, line in zip(across, lines, strict=True):
+                for value, line, next_line in zip(across, lines, coming, strict=True):
+                    prefetch(builder, builder.gep(next_line, [column]), level=2)
                     total = fused(builder, value, load(builder, at(builder, line, column, kind)), total)
                 store(builder, total, place)
             return context.get_dummy_value()

@@ -102,10 +102,10 @@ def _size(kind: ir.VectorType) -> int:
     return 8 if isinstance(kind.element, ir.DoubleType) else 4
 
 
-def prefetch(builder, pointer, writes: bool = False) -> None:
-    """Ask for the line of the cache that a pointer is in."""
+def prefetch(builder, pointer, writes: bool = False, level: int = 1) -> None:
+    """Ask for the line that a pointer is in, to come into the first or the second cache."""
     place = builder.bitcast(pointer, ir.IntType(8).as_pointer())
-    call(builder, "llvm.prefetch.p0", ir.VoidType(), [place, INT32(int(writes)), INT32(3), INT32(1)])
+    call(builder, "llvm.prefetch.p0", ir.VoidType(), [place, INT32(int(writes)), INT32(4 - level), INT32(1)])
 
 
 def transposed(builder, rows: list) -> list:
