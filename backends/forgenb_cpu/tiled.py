@@ -1,10 +1,9 @@
 """Products by the register tile: blocks of the result, each computed panel by panel of b, at most `DEPTH` of k at once.
 
 A panel of b is packed where many rows use it or where it lies across; a block of a that lies across is packed for
-several panels. Long lines of b are added up where a has one row. Every element is summed in one order whatever is
-packed, so bits depend neither on blocks nor threads.
+several panels. Every element is summed in one order whatever is packed, so bits depend neither on blocks nor threads.
 
-Imports the tile, `stream`, packing, and the layout of `products`.
+Imports the tile, packing, and the layout of `products`.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import functools
 import types
 
-from . import stream
 from .blocks import INTRINSICS, room_of
 from .compile import TYPES, Compiled, build
 from .packing import copier, filler, transposer
@@ -30,10 +28,6 @@ NEAR = 256
 """Largest step between the columns of an a that lies across and is read where it lies."""
 AHEAD = 8
 """Rows between the one that is packed and the one that is asked for."""
-LONG = 2048
-"""Most columns of one row whose sums are kept at a time: a quarter of the first cache."""
-NARROW, WIDE = 12, 32
-"""Fewest vectors of columns of a strip of one row where there are two, and where there are more."""
 LINE = 4
 """Vectors of columns for a row at a time where rows are few and wait for memory: enough of it for one that is asked
 for to come while others are used, and blocks for many threads."""
@@ -48,17 +42,12 @@ GAP = 16
 
 BEFORE = """\
     left_room, right_room, start = room_left(), room_right(), room_start()
-    sums = room_sums()
     fill({real}(0), start)
-    if m == 1:
-        for line in range(0, min(n, {long}), {line}):
-            fill({real}(0), sums + {size} * line)
 """
 
-BLOCK = """\
+PARTS = """\
         parts = max((k + {depth} - 1) // {depth}, 1)
         part = max((k + parts - 1) // parts, 1)
-        packs = trans_a and lda > {near} and rows >= {large} and columns > {width}
         for first_k in range(0, max(k, 1), part):
             depth = min(k - first_k, part)
             base, base_row, base_step, factor = start, int64(0), int64(0), {real}(1)
@@ -71,26 +60,19 @@ BLOCK = """\
             elif beta != 0:
                 base, base_row, base_step, factor = out_at, ldo, int64(1), beta
             left, left_step = a_at + {size} * first_k * a_step, a_step
+"""
+"""Text that goes through k part by part: what a part starts from, and where a begins in it."""
+
+BLOCK = (
+    """\
+        packs = trans_a and lda > {near} and rows >= {large} and columns > {width}
+"""
+    + PARTS
+    + """\
             if packs:
                 pack_left(left, lda, left_room, depth, rows)
                 left, left_step = left_room, int64({room_step})
             column = int64(0)
-            while m == 1 and not trans_b and columns - column >= {lanes}:
-                long = min((columns - column) // {lanes} * {lanes}, {long})
-                for row in range(0, depth - {stream} + 1, {stream}):
-                    add_rows(
-                        long, left + {size} * row * left_step, left_step,
-                        b_at + {size} * ((first_k + row) * ldb + column), ldb, sums
-                    )
-                for row in range(depth // {stream} * {stream}, depth):
-                    add_row(
-                        long, left + {size} * row * left_step, left_step,
-                        b_at + {size} * ((first_k + row) * ldb + column), ldb, sums
-                    )
-                end_row(
-                    long, sums, out_at + {size} * column, alpha, base + {size} * column * base_step, base_step, factor
-                )
-                column += long
             while rows <= {small} and not trans_b and columns - column >= {line}:
                 for row in range(rows):
                     out_tile = out_at + {size} * (row * ldo + column)
@@ -121,6 +103,7 @@ BLOCK = """\
                     base_tile = base + {size} * (first * base_row + column * base_step)
 {calls}                    row += done
 """
+)
 
 CALL = """\
                     {word} count == {count}:
@@ -173,8 +156,6 @@ def tile_rows(rows, row):
 def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> tuple[int, int, int, int]:
     """Bands, their height, strips and their width, by what packing and reading a and b again costs."""
     across_a = flags[0]
-    if m == 1 and batch == 1 and not flags[1]:
-        return _strips(n, k, real)
     size, width = bytes_of(real), panel_width(real)
     rows, far_a = _row_cost(n, k, flags, real), size * k * m > CACHE
     columns = (24.0 if far_a else 8.0) if across_a else (10.0 if far_a else 2.0)
@@ -182,15 +163,6 @@ def tile_blocks(batch: int, m: int, n: int, k: int, flags: tuple, real: str) -> 
     step = LINE * lanes(real) if m <= row_counts()[2] and not flags[1] else width
     costs = Costs(rows, columns, least, row_counts()[2], step, ROWS_ACROSS if across_a else ROWS)
     return blocks(batch, m, n, k, costs)
-
-
-def _strips(n: int, k: int, real: str) -> tuple[int, int, int, int]:
-    """Strips of one row: few, since a long line is read faster than a short one, and for two, four or more threads."""
-    own, least = lanes(real), {16: WIDE, 8: WIDE, 4: WIDE, 2: NARROW}
-    fits = (c for c, narrow in least.items() if n >= c * narrow * own and 2 * n * k >= c * UNIT_FLOP // FEW)
-    count = next(fits, 1)
-    width = -(-n // (count * own)) * own
-    return 1, 1, -(-n // width), width
 
 
 def _row_cost(n: int, k: int, flags: tuple, real: str) -> float:
@@ -216,18 +188,16 @@ def tiled_launcher(real: str) -> Compiled:
     large, middle, small, _ = row_counts()
     numbers = {"large": large, "middle": middle, "small": small, "lanes": own, "width": width, "size": size}
     numbers |= {"depth": DEPTH, "in_place": IN_PLACE, "near": NEAR, "ahead": AHEAD}
-    numbers |= {"room_step": ROWS_ACROSS + GAP, "line": LINE * own, "long": LONG, "stream": stream.ROWS}
+    numbers |= {"room_step": ROWS_ACROSS + GAP, "line": LINE * own}
     calls = "".join(
         CALL.format(word="elif" if place else "if", count=count, lanes=own, arguments=ARGUMENTS)
         for place, count in enumerate(row_counts())
     )
-    text = launch_text(real, BEFORE.format(real=real, **numbers), BLOCK.format(real=real, calls=calls, **numbers))
+    text = launch_text(real, BEFORE.format(real=real), BLOCK.format(real=real, calls=calls, **numbers))
     words = {"turned_over": transposer(real), "copy_wide": copier(VECTORS, real), "copy_narrow": copier(1, real)}
     words |= {"fill": filler(LINE, real), "tile_line": tile(1, LINE, real)}
-    words |= {"add_rows": stream.adder(stream.ROWS, real), "add_row": stream.adder(1, real)}
-    words |= {"end_row": stream.ender(real)}
     words |= {f"tile_{count}_{vectors}": tile(count, vectors, real) for count in row_counts() for vectors in (1, 2)}
-    rooms = {"left": (ROWS_ACROSS + GAP) * DEPTH, "right": width * (DEPTH + own), "start": LINE * own, "sums": LONG}
+    rooms = {"left": (ROWS_ACROSS + GAP) * DEPTH, "right": width * (DEPTH + own), "start": LINE * own}
     words |= {f"room_{name}": room_of(size * length) for name, length in rooms.items()} | INTRINSICS
     bodies = helpers(HELPERS.format(real=real, **numbers), words | TYPES)
     return build(f"tiled-{real}", text, bodies, words)
