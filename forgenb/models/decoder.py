@@ -156,7 +156,7 @@ class Decoder:
             raise ArgumentError(f"step got ids of shape {given.shape}: this decoder needs one for each of {self.batch}")
         if not self._live.any():
             raise ArgumentError("step has no sequence to go on with: call prefill with the prompts first")
-        if (self.lengths >= self.capacity).any():
+        if self.lengths.max() >= self.capacity:
             row = int(np.argmax(self.lengths))
             raise ArgumentError(
                 f"sequence {row} has {self.lengths[row]} ids, as many as the cache holds: release it, or make a "
