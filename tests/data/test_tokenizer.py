@@ -72,6 +72,13 @@ def test_json_round_trip(banana):
     assert CharTokenizer.from_json('{"b": 1, "a": 0}').characters == "ab"
 
 
+def test_equal_vocabularies_have_equal_bytes(banana):
+    """In the order of ids, whatever order a text or a file has its characters in."""
+    assert banana.to_json() == '{"\\n": 0, "a": 1, "b": 2, "n": 3}'
+    assert CharTokenizer.from_text("\nnab").to_json() == banana.to_json()
+    assert CharTokenizer.from_json('{"n": 3, "b": 2, "\\n": 0, "a": 1}').to_json() == banana.to_json()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

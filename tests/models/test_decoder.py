@@ -51,6 +51,17 @@ def test_sequences_of_different_lengths_on_each_backend():
         logits = decoder.step([row[-1] for row in rows])
 
 
+@pytest.mark.parametrize(("width", "heads"), [(16, 2), (32, 4), (48, 3), (10, 5)])
+def test_prompts_of_any_length_and_width_are_read(width, heads):
+    """No place of a row need be a multiple of anything: neither 256 bytes nor 64 numbers."""
+    model = GPT(GPTConfig(13, 9, 1, heads, width), seed=4)
+    model.load_state_dict({name: value * 4 for name, value in model.state_dict().items()})
+    for length in range(1, 9):
+        ids, decoder = [(5 * i + length) % 13 for i in range(length)], Decoder(model)
+        np.testing.assert_allclose(decoder.prefill([ids])[0], last_logits(model, ids), atol=1e-5, rtol=0)
+        np.testing.assert_allclose(decoder.step([7])[0], last_logits(model, [*ids, 7]), atol=1e-5, rtol=0)
+
+
 def test_a_batch_has_the_bits_of_its_rows():
     model, rows = model_of(), [[1, 2, 3], [4], [5, 6]]
     batch, alone = Decoder(model, 3), [Decoder(model) for _ in rows]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from forgenb import random
+from forgenb import ops, random
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models import Greedy, Sampler, next_id
 from forgenb.models.sampler import clamped, most_likely
@@ -40,9 +40,22 @@ def test_a_temperature_of_zero_is_nearly_greedy():
     assert {next_id(np.array([1.0, 1.1]), source(seed), temperature=0.0) for seed in range(20)} == {1}
 
 
-def test_a_diverged_model_is_refused():
+@pytest.mark.parametrize("chooser", [Greedy(), Sampler(), Sampler(top_k=1), Sampler(top_p=0.1)])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_diverged_model_is_refused(chooser, place):
+    """NaN is neither the largest nor left out, wherever it stands and however few ids are kept."""
+    logits = np.array([1.0, 5.0, 2.0])
+    logits[place] = np.nan
     with pytest.raises(ArgumentError, match="logits with NaN"):
-        next_id(np.array([1.0, np.nan]))
+        chooser.choose(logits)
+
+
+@pytest.mark.parametrize("equal", [(0, 1), (1, 3), (0, 1, 2, 3)])
+def test_of_equal_logits_all_ways_to_be_greedy_take_the_first(equal):
+    logits = np.zeros(4, np.float32)
+    logits[list(equal)] = 3.0
+    ways = Greedy(), Sampler(top_k=1), Sampler(top_p=1e-9)
+    assert {way.choose(logits) for way in ways} == {ops.argmax(logits).item()} == {equal[0]}
 
 
 @pytest.mark.parametrize(
