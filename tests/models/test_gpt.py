@@ -56,6 +56,7 @@ def test_parameter_counts():
     assert next(GPTConfig(2**40, 1, 2**50, 1, 2**60).shapes()) == ("wte.weight", (2**40, 2**60))
     assert GPTConfig(65, 256, 6, 6, 384).parameters == 10_770_816
     assert GPTConfig(50257, 1024, 12, 12, 768).parameters == 124_439_808
+    assert GPTConfig(65, 256, 4, 4, 128).parameters == 834_432
 
 
 def test_decay_is_for_matrices_only():
