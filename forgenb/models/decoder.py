@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.ids import as_ids
 from ..errors import ArgumentError
 from ..ops.assignment import kv_append
 from ..ops.attention import attention, heads_of
@@ -21,11 +22,13 @@ from ..ops.heads import split_heads
 from ..ops.matmul import matmul
 from ..ops.movement import reshape, zeros
 from ..ops.rows import take
+from ..ops.settings import whole
 from ..routine import Routine, compile, scope
 from ..tape import no_grad
 from ..tensor import Tensor
 from .gpt import GPT
 from .notes import Noted, Notes, pass_of
+from .prompts import prompt_ids
 from .trace import Pass, Tracer
 
 __all__ = ["Decoder"]
@@ -114,6 +117,8 @@ class Decoder:
             If there is not one prompt a sequence, or one is empty or longer than the capacity.
         IndexRangeError
             If an id is outside the vocabulary.
+        ShapeError, DTypeError
+            If ids are not integers in a row.
         """
         ids, lengths = self._padded(prompts)
         with no_grad():
@@ -150,8 +155,10 @@ class Decoder:
             If there is not one id a sequence, no sequence is open, or one is full.
         IndexRangeError
             If an id is outside the vocabulary.
+        ShapeError, DTypeError
+            If ids are not integers in a row.
         """
-        given = np.asarray(ids, np.int64)
+        given = as_ids(ids)
         if given.shape != (self.batch,):
             raise ArgumentError(f"step got ids of shape {given.shape}: this decoder needs one for each of {self.batch}")
         if not self._live.any():
@@ -187,11 +194,20 @@ class Decoder:
         return pass_of(found, row, int(self.lengths[row]), whole, self.model.config.heads)
 
     def release(self, row: int) -> None:
-        """Give a sequence up: its length is 0 from now on, and steps cost next to nothing for it."""
+        """Give a sequence up: its length is 0 from now on, and steps cost next to nothing for it.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such sequence.
+        """
+        if not 0 <= whole("release", "row", row) < self.batch:
+            raise ArgumentError(f"release got row {row}: this decoder has the sequences 0 to {self.batch - 1}")
         self.lengths[row], self._live[row] = 0, False
 
     def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-        lengths = np.array([len(prompt) for prompt in prompts], np.int64)
+        rows = [prompt_ids(prompt, self.model.config.vocab) for prompt in prompts]
+        lengths = np.array([len(row) for row in rows], np.int64)
         if len(lengths) != self.batch:
             raise ArgumentError(f"prefill got {len(lengths)} prompts: this decoder needs one for each of {self.batch}")
         if lengths.min() < 1 or lengths.max() > self.capacity:
@@ -200,7 +216,7 @@ class Decoder:
                 f"prefill got prompt {row} of {lengths[row]} ids: each must have 1 to {self.capacity}, the capacity"
             )
         ids = np.zeros((self.batch, int(lengths.max())), np.int64)
-        for row, prompt in enumerate(prompts):
+        for row, prompt in enumerate(rows):
             ids[row, : lengths[row]] = prompt
         return ids, lengths
 

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ..errors import ArgumentError
+from ..ops.settings import whole
 from .council import Council
 from .council_decoder import CouncilDecoder
 from .decoder import Decoder
 from .gpt import GPT
+from .prompts import prompt_ids
 from .sampler import Chooser, Greedy, Sampler
 from .trace import Tracer
 
@@ -34,12 +36,15 @@ def stream(
     tracer: Tracer | None = None,
 ) -> Iterator[int]:
     """Yield up to `count` ids that continue `ids`, each as soon as it is chosen. See `generate`."""
-    if len(ids) == 0 or count < 0:
-        raise ArgumentError(f"generating needs a prompt of at least one id and count >= 0, got {len(ids)} and {count}")
+    prompt, count = prompt_ids(ids, model.config.vocab), whole("generate", "count", count)
+    if not prompt or count < 0:
+        raise ArgumentError(
+            f"generating needs a prompt of at least one id and count >= 0, got {len(prompt)} and {count}"
+        )
     sampler = Sampler(temperature, top_k, top_p, seed)
     _refuse_council(model, tracer)
     chooser = Greedy() if greedy else sampler
-    return _stream(model, [int(i) for i in ids], count, chooser, _end(model, end), tracer)
+    return _stream(model, prompt, count, chooser, _end(model, end), tracer)
 
 
 def _stream(
@@ -132,6 +137,8 @@ def generate(
     ------
     ArgumentError
         If the prompt is empty, or an argument is out of range.
+    ShapeError, DTypeError, IndexRangeError
+        If the prompt is no row of integers, or one is outside the vocabulary.
     """
     added = stream(
         model,
@@ -145,7 +152,7 @@ def generate(
         end=end,
         tracer=tracer,
     )
-    return [*(int(i) for i in ids), *added]
+    return [*prompt_ids(ids, model.config.vocab), *added]
 
 
 def generate_batch(
@@ -190,8 +197,10 @@ def generate_batch(
     ArgumentError
         If there are no prompts or not as many choosers, one is empty or does not fit with `count` more ids, or the
         decoder is another model's or has another batch.
+    ShapeError, DTypeError, IndexRangeError
+        If a prompt is no row of integers, or one is outside the vocabulary.
     """
-    rows = [[int(i) for i in prompt] for prompt in prompts]
+    rows, count = [prompt_ids(prompt, model.config.vocab) for prompt in prompts], whole("generate", "count", count)
     longest = max(map(len, rows), default=0)
     chosen_by = [Greedy() for _ in rows] if choosers is None else list(choosers)
     if not rows or count < 0 or len(chosen_by) != len(rows):

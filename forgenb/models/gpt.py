@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..errors import ArgumentError
 from ..nn import Embedding, LayerNorm, Linear, Module, ModuleList
 from ..nn.dropout import Sites, check_rate
@@ -20,6 +18,7 @@ from ..ops.attention import attention
 from ..ops.cross_entropy import cross_entropy
 from ..ops.embedding import embedding
 from ..ops.gelu import gelu
+from ..ops.ids import as_array
 from ..ops.matmul import matmul
 from ..recompute import recomputed
 from ..routine import frozen, late, scope
@@ -276,7 +275,7 @@ class GPT(Module):
 
     def hidden(self, ids: Any) -> Tensor:
         """The normalised stream after the last block, ``[b, t, c]``, for int64 ``ids[b, t]``."""
-        ids = ids if isinstance(ids, Tensor) else np.asarray(ids)
+        ids = ids if isinstance(ids, Tensor) else as_array("GPT", ids)
         shape = tuple(ids.shape)
         if len(shape) != 2 or not 1 <= shape[1] <= self.config.context:
             raise ArgumentError(f"GPT needs ids of shape [b, t] with t in 1 .. {self.config.context}, got {shape}")

@@ -1,6 +1,6 @@
 """Which id comes next: greedy, or drawn from a stream that its owner can save and go on with.
 
-Imports NumPy, random numbers and errors; it knows logits, no model and no text.
+Imports NumPy, random numbers and the checks of settings; it knows logits, no model and no text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import random
-from ..errors import ArgumentError, CheckpointError
+from ..errors import ArgumentError, CheckpointError, ShapeError
+from ..ops.settings import number, whole
 
 __all__ = ["Chooser", "Greedy", "Sampler", "next_id", "top_probs"]
 
@@ -50,6 +51,8 @@ def next_id(
     ------
     ArgumentError
         If the temperature is negative, `top_k` below 1, `top_p` not in (0, 1], or a logit NaN or all infinite.
+    ShapeError
+        If there are no logits, or those of several ids.
 
     References
     ----------
@@ -60,7 +63,8 @@ def next_id(
     if source is None:
         return int(np.argmax(logits))
     order = greatest(logits, top_k)
-    weights = np.exp((logits[order] - logits[order[0]]) / max(temperature, COLDEST))
+    with np.errstate(over="ignore"):  # minus infinity, which has no weight
+        weights = np.exp((logits[order] - logits[order[0]]) / max(temperature, COLDEST))
     total = np.cumsum(weights)
     if top_p is not None and top_p < 1:
         total = total[: int(np.searchsorted(total, top_p * total[-1])) + 1]
@@ -85,18 +89,22 @@ def top_probs(logits: np.ndarray, n: int) -> list[tuple[int, float]]:
     Raises
     ------
     ArgumentError
-        If n is below 1, or a logit NaN or all infinite.
+        If n is no whole number of at least 1, or a logit NaN or all infinite.
+    ShapeError
+        If there are no logits, or those of several ids.
     """
-    if n < 1:
-        raise ArgumentError(f"top_probs needs n >= 1, got {n!r}")
+    whole("top_probs", "n", n, 1)
     logits = _checked_logits(logits)
-    shares = np.exp(logits - logits.max())
+    with np.errstate(over="ignore"):  # minus infinity, whose probability is 0
+        shares = np.exp(logits - logits.max())
     total = shares.sum()
     return [(int(i), float(shares[i] / total)) for i in greatest(logits, n)]
 
 
 def _checked_logits(logits: np.ndarray) -> np.ndarray:
     logits = np.asarray(logits, np.float64)
+    if logits.ndim != 1 or not logits.size:
+        raise ShapeError(f"sampling got logits of shape {logits.shape}: it needs those of one id, (vocab,)")
     if np.isnan(logits).any():
         raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
     if not np.isfinite(logits.max()):
@@ -147,6 +155,11 @@ def check_choice(temperature: float, top_k: int | None, top_p: float | None) -> 
     ArgumentError
         Naming them.
     """
+    number("sampling", "temperature", temperature)
+    if top_k is not None:
+        whole("sampling", "top_k", top_k)
+    if top_p is not None:
+        number("sampling", "top_p", top_p)
     if not temperature >= 0 or (top_k is not None and top_k < 1):
         raise ArgumentError(f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}")
     if top_p is not None and not 0 < top_p <= 1:

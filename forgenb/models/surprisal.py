@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..data import Tokenizer, as_ids
-from ..errors import ArgumentError, IndexRangeError
+from ..data import Tokenizer
+from ..errors import ArgumentError
 from ..nn.modes import evaluating
 from ..ops.apply import widened
 from ..ops.log_softmax import log_softmax
@@ -22,6 +22,7 @@ from ..ops.rows import take
 from ..tensor import Tensor
 from .council import Council
 from .gpt import GPT
+from .prompts import known_ids
 from .sampler import clamped, greatest, most_likely
 
 __all__ = ["Surprisal", "surprisal"]
@@ -149,13 +150,9 @@ def surprisal(model: GPT | Council, ids: ArrayLike, top: int = 5, stride: int | 
 
 
 def _checked(ids: ArrayLike, vocab: int) -> NDArray[np.int64]:
-    text = as_ids(ids).copy()
+    text = known_ids(ids, vocab).copy()
     if not len(text):
         raise ArgumentError("surprisal needs a text of at least one id, got none")
-    outside = (text < 0) | (text >= vocab)
-    if outside.any():
-        place = int(np.argmax(outside))
-        raise IndexRangeError(f"id {text[place]} at position {place} is outside the model's vocabulary of {vocab}")
     return text
 
 

@@ -45,6 +45,13 @@ def test_encode_names_the_first_unknown_character(banana):
         banana.encode("baxz")
 
 
+@pytest.mark.parametrize("wrong", [b"nab", None, 3])
+def test_what_is_no_text_is_refused(banana, wrong):
+    for encode in (banana.encode, banana.encode_lossy):
+        with pytest.raises(ArgumentError, match=f"encode needs text, got {type(wrong).__name__}"):
+            encode(wrong)
+
+
 def test_lossy_encoding_leaves_unknown_characters_out(banana):
     assert banana.encode_lossy("zbaxz").tolist() == [2, 1]
     assert banana.unknown_chars("zbaxz") == "xz"

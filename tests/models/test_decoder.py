@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb.errors import ArgumentError, IndexRangeError
+from forgenb.errors import ArgumentError, DTypeError, IndexRangeError
 from forgenb.models import GPT, Decoder, GPTConfig
 
 
@@ -112,6 +112,15 @@ def test_a_released_sequence_leaves_the_others_alone():
         decoder.step([1, 1])
 
 
+@pytest.mark.parametrize("row", [-1, 2, 0.5])
+def test_a_sequence_that_is_not_there_is_not_released(row):
+    decoder = Decoder(model_of(), 2)
+    decoder.prefill([[1], [2, 3]])
+    with pytest.raises(ArgumentError, match=f"release got row.*{row}"):
+        decoder.release(row)
+    assert decoder.lengths.tolist() == [1, 2]
+
+
 def test_caches_have_the_shape_and_dtype_of_the_model():
     decoder = Decoder(model_of("float64"), 3, 9)
     assert [t.shape for t in decoder.keys + decoder.values] == [(6, 9, 8)] * 4
@@ -146,6 +155,8 @@ def test_wrong_ids_are_refused():
             decoder.step([-1])
     with pytest.raises(ArgumentError, match=r"ids of shape \(2,\)"):
         decoder.step([1, 2])
+    with pytest.raises(DTypeError, match="must be integers, got dtype float64"):
+        decoder.step([1.5])
     assert decoder.lengths.tolist() == [1]
 
 

@@ -134,6 +134,7 @@ def test_a_decoder_can_be_used_again(model):
     [
         ([], 1, {}, "got 0 prompts"),
         ([[1]], -1, {}, "1 choosers and -1"),
+        ([[1]], "2", {}, "generate got count='2': it must be a whole number"),
         ([[1]], 1, {"choosers": []}, "1 prompts, 0 choosers"),
         ([[1], []], 1, {}, "prompt 1 of 0 ids"),
         ([[1, 2, 3]], 4, {}, "a prompt of 3 ids and 4 more need 6 places, and there are 5"),
@@ -158,6 +159,7 @@ def test_a_decoder_of_something_else_is_refused(model):
     [
         (([], 3), "a prompt of at least one id"),
         (([1], -1), "count >= 0, got 1 and -1"),
+        (([1], 2.5), "generate got count=2.5: it must be a whole number"),
     ],
 )
 def test_impossible_requests_are_refused_before_the_first_id(model, arguments, message):

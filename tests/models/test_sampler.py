@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forgenb import ops, random
-from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.errors import ArgumentError, CheckpointError, ShapeError
 from forgenb.models import Greedy, Sampler, next_id
 from forgenb.models.sampler import clamped, most_likely
 
@@ -65,6 +65,9 @@ def test_of_equal_logits_all_ways_to_be_greedy_take_the_first(equal):
         ({"top_k": 0}, "got 1.0 and 0"),
         ({"top_p": 0.0}, "0 < top_p <= 1, got 0.0"),
         ({"top_p": 1.1}, "0 < top_p <= 1, got 1.1"),
+        ({"temperature": "1"}, "sampling got temperature='1': it must be a number"),
+        ({"top_k": 1.5}, "sampling got top_k=1.5: it must be a whole number"),
+        ({"top_p": [0.5]}, "sampling got top_p=.*: it must be a number"),
     ],
 )
 def test_impossible_options_are_refused(options, message):
@@ -77,6 +80,18 @@ def test_logits_without_a_finite_maximum_are_refused():
     for wrong in (np.inf, -np.inf):
         with pytest.raises(ArgumentError, match="at least one id must have a finite logit"):
             next_id(np.array([-np.inf, wrong]), source())
+
+
+@pytest.mark.parametrize("shape", [(0,), (), (2, 3)])
+def test_logits_are_those_of_one_id(shape):
+    for chooser in (Greedy(), Sampler()):
+        with pytest.raises(ShapeError, match=r"it needs those of one id, \(vocab,\)"):
+            chooser.choose(np.zeros(shape))
+
+
+def test_logits_that_are_far_apart_are_no_overflow():
+    logits = np.array([-1e308, 1e308, -np.inf])
+    assert {Sampler(1e-4, seed=seed).choose(logits) for seed in range(5)} == {1}
 
 
 def kept_by_top_p(logits, top_p):

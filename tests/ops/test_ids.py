@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb.errors import DTypeError, IndexRangeError
+from forgenb.errors import DTypeError, IndexRangeError, ShapeError
 from forgenb.ops.ids import checked_ids, wrapped_positions
 
 
@@ -31,6 +31,12 @@ def test_positions_may_count_from_the_end():
 def test_ids_that_are_no_whole_numbers_are_refused(call):
     with pytest.raises(DTypeError, match="take needs whole numbers as ids, got dtype float64"):
         call("take", np.array([1.0]), 5, None)
+
+
+@pytest.mark.parametrize("name", ["embedding", "take", "cross_entropy", "nll_loss", "scatter_add"])
+def test_ids_in_lists_of_different_lengths_are_refused(name):
+    with pytest.raises(ShapeError, match=f"{name} got .*s in lists of different lengths"):
+        TAKES_IDS[name]([[0, 1], [0]])
 
 
 def test_an_embedding_refuses_negative_ids_with_and_without_places():
