@@ -186,7 +186,7 @@ REPAIRED = [
     ),
     Entry(
         "f5", "1 / (1 - p), divided on the GPU, had other bits", "random.dropout_scale ops.dropout",
-        "test_random.py::test_dropout_scale_bits "
+        "test_random.py::test_kept_elements_have_the_scale_of_the_host_on_every_backend "
         "backends/forgenb_cuda/test_ops.py::test_dropout_masks_are_those_of_the_cpu "
         "backends/test_agreement.py::test_random_numbers_are_bit_equal",
         "it is computed once, on the host, for every backend",

@@ -105,6 +105,10 @@ GPT2 = [
         "the hub has other dtypes and shards too, and one error should name all that is wrong",
     ),
     Entry(
+        "50", "a file of 4 bits a number in groups of 64, norms and biases too; its header is read by itself", "", "",
+        "it is not built yet",
+    ),
+    Entry(
         "51", "a cache of keys and values, filled by a prompt and then an id at a time; past the context is an error",
         "models.Decoder",
         f"{DECODER}::test_64_greedy_ids_and_their_logits_are_those_without_a_cache "
@@ -132,6 +136,11 @@ GPT2 = [
         "top-p is asked for, and a sampler's state can be saved",
     ),
     Entry(
+        "54", "traces: attention of all layers, all values of the first ones, read together; the text stays the same",
+        "", "",
+        "it is not built yet",
+    ),
+    Entry(
         "55", "tokenizers: GPT-2's pairs of bytes, and characters with strict and lossy encoding and a checked file",
         "data.GPT2Tokenizer data.CharTokenizer",
         f"{PAIRS}::test_ids_are_those_of_the_library {PAIRS}::test_every_byte_comes_back "
@@ -142,6 +151,14 @@ GPT2 = [
 ]  # fmt: skip
 
 AROUND = [
+    Entry(
+        "56", "the bits of a text by a model that reads it, with the most likely ids at each place", "", "",
+        "it is not built yet",
+    ),
+    Entry(
+        "57", "a council: models of one shape that share their embeddings, weighed by how sure they are", "", "",
+        "it is not built yet",
+    ),
     Entry(
         "58", "a program in the terminal that shows models, speed and the GPU while it generates",
         "stats Routine.profile",

@@ -12,8 +12,8 @@ from forgenb.testing.tape_page import FEATURES, page
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tape.md"
 ROWS = [row for rows in FEATURES.values() for row in rows]
 ENTRIES = [*ROWS, *CHECKS, *DEFECTS, *REPAIRED]
-NOT_HERE = ["59"]
-"""What runs in a browser."""
+NOT_HERE = ["50", "54", "56", "57", "59", "v17", "v19", "v20", "v21"]
+"""What is not built yet, and what runs in a browser."""
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.number)
@@ -23,7 +23,7 @@ def test_what_a_row_names_is_there(entry):
 
 def test_every_row_is_there_once():
     assert [e.number for e in ROWS] == [str(n) for n in range(1, 61)]
-    assert [e.number for e in CHECKS] == [f"v{n}" for n in range(1, 22)]
+    assert [e.number for e in CHECKS] == [f"v{n}" for n in range(1, 23)]
     assert [e.number for e in DEFECTS] == [f"b{n}" for n in range(1, 17)]
     assert [e.number for e in REPAIRED] == [f"f{n}" for n in range(1, 8)]
     assert all(e.theirs for e in ENTRIES)
