@@ -15,7 +15,7 @@ import numpy as np
 from ..dtypes import compute_dtype
 from ..errors import ArgumentError, CheckpointError
 from ..nn.module import check_state, overwrite
-from ..ops.apply import copied
+from ..ops.apply import apart, copied
 from ..routine import after_each_run, frozen, late, on_each_run, outside_recording
 from ..tensor import Parameter, Tensor, from_array, full_like
 from .clip import clipping
@@ -116,7 +116,7 @@ class Optimizer:
             if key not in numbers:
                 count = late(functools.partial(self._counts.__getitem__, name))
                 numbers[key] = self.numbers(count, self._rate(group), self._decay(group) if p.decay else 0.0)
-            self.update(p, grad, self._state[name], factors[dtype], numbers[key])
+            self.update(p, apart(grad, p), self._state[name], factors[dtype], numbers[key])
             p.changed()
         if norm is None:
             return 0.0 if measured else None

@@ -57,6 +57,7 @@ DEFECTS = [
         "ops.kv_append ops.scatter_add_ Tensor.assign_ optim.AdamW",
         "test_copies.py::test_a_write_reaches_views_and_no_copies_on_any_backend "
         "test_copies.py::test_a_step_of_an_optimiser_reaches_views_and_no_copies_on_any_backend "
+        "optim/test_optimizers.py::test_a_gradient_that_is_another_view_of_its_parameter_is_read_before_it_is_written "
         "properties/test_in_place.py::test_backward_refuses_or_is_right",
         "it reaches views and no copies, on every backend; what backward needs and was written is an error",
     ),

@@ -221,6 +221,18 @@ def test_a_resumed_run_has_the_same_bits(make):
         np.testing.assert_array_equal(value, optimizer.state_dict()[key])
 
 
+@pytest.mark.usefixtures("each_backend")
+@each_kind
+def test_a_gradient_that_is_another_view_of_its_parameter_is_read_before_it_is_written(make):
+    value = np.linspace(0.5, 3, 40).astype("float32")
+    found, wanted = parameter(value, "float32"), parameter(value, "float32")
+    found.grad = found.detach()[::-1]
+    with_grad(wanted, value[::-1])
+    for p in (found, wanted):
+        make([p]).step()
+    assert found.tolist() == wanted.tolist()
+
+
 def test_a_state_that_does_not_fit_is_refused():
     p = with_grad(parameter([1.0, 2.0]), 1.0)
     optimizer = Adam([("p", p)])
