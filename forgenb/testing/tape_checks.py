@@ -142,10 +142,19 @@ CHECKS = [
         "routine/test_compile.py::test_fifty_steps_have_the_bits_of_eager_ones",
     ),
     Entry(
-        "v19", "the bits of a text are those of decoding it, to 2 in 1000; an untrained model knows nothing", "", "",
-        "it is not built yet",
+        "v19", "the bits of a text are those of decoding it, to 2 in 1000; an untrained model knows nothing",
+        "models.surprisal models.Decoder",
+        "models/test_surprisal.py::test_bits_are_those_of_decoding "
+        "models/test_surprisal.py::test_an_untrained_model_knows_nothing",
+        "they agree to 1 in 10,000, and with plain NumPy",
     ),
-    Entry("v20", "a council of one is its model, and of equal weights a mean, to 1e-4", "", "", "it is not built yet"),
+    Entry(
+        "v20", "a council of one is its model, and of equal weights a mean, to 1e-4", "models.Council",
+        "models/test_council.py::test_a_council_of_one_has_the_bits_of_the_model "
+        "models/test_council.py::test_the_default_beta_is_two_and_zero_is_uniform "
+        "models/test_council.py::test_weights_entropies_and_logits",
+        "a council of one has the bits of its model",
+    ),
     Entry(
         "v21", "4 bits: an error below 0.15 on a sine, a header that lists what a full load gives", "", "",
         "it is not built yet",

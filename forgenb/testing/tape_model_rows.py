@@ -152,12 +152,22 @@ GPT2 = [
 
 AROUND = [
     Entry(
-        "56", "the bits of a text by a model that reads it, with the most likely ids at each place", "", "",
-        "it is not built yet",
+        "56", "the bits of a text by a model that reads it, with the most likely ids at each place",
+        "models.surprisal models.Surprisal",
+        "models/test_surprisal.py::test_a_text_of_one_context_and_one_more_is_one_pass "
+        "models/test_surprisal.py::test_candidates_are_the_most_probable "
+        "models/test_surprisal.py::test_longer_texts_are_read_in_windows "
+        "models/test_surprisal.py::test_refusals",
+        "a text may be longer than the context: it is read in windows; forgenb surprise shows it in colours",
     ),
     Entry(
-        "57", "a council: models of one shape that share their embeddings, weighed by how sure they are", "", "",
-        "it is not built yet",
+        "57", "a council: models of one shape that share their embeddings, weighed by how sure they are",
+        "models.Council models.CouncilDecoder",
+        "models/test_council.py::test_weights_entropies_and_logits "
+        "models/test_council.py::test_the_default_beta_is_two_and_zero_is_uniform "
+        "models/test_council.py::test_experts_without_the_same_bits_are_refused "
+        "models/test_council_decoder.py::test_a_report_is_about_the_last_answer",
+        "merging hidden vectors means something only under one table: that it has the same bits in all is checked",
     ),
     Entry(
         "58", "a program in the terminal that shows models, speed and the GPU while it generates",
