@@ -29,8 +29,7 @@ CHECKS = [
     ),
     Entry(
         "v2", "exact: a transposed factor, chunks of a table, heads there and back, rows of a cache in their place; "
-        "a view "
-        "of a cache to 1e-4",
+        "a view of a cache to 1e-4",
         "ops.matmul ops.split_heads ops.kv_append",
         f"{CONTRACTS}::test_chunked_head_equals_whole_head {SHAPES}::test_heads_of_four_columns_come_back "
         f"{CONTRACTS}::test_rows_of_a_cache_equal_a_compact_copy "
@@ -53,8 +52,7 @@ CHECKS = [
     ),
     Entry(
         "v5", "masked gradients are 0; normalisation 37 x 300, 200 rows onto 8, a loss of 13 x 97 by hand, sums of "
-        "squares "
-        "to 1e-4",
+        "squares to 1e-4",
         "ops.softmax_grad ops.layernorm_grad ops.scatter_add ops.cross_entropy ops.sumsq",
         f"{SHAPES}::test_masked_places_have_neither_weight_nor_gradient_and_rows_add_up "
         f"{SHAPES}::test_an_op_at_its_size {SHAPES}::test_gradients_of_a_loss_add_up_to_nothing_in_each_row",

@@ -111,8 +111,7 @@ DEFECTS = [
     ),
     Entry(
         "b13", "resuming begins steps, moments, schedule and data anew; ids that were kept are those of a file's "
-        "name; the "
-        "last window is never drawn",
+        "name; the last window is never drawn",
         "train.CharRun.resume train.TrainingFolder data.batch_starts",
         f"{FULL}::test_moments_and_steps {FULL}::test_schedule {FULL}::test_order_of_the_data_and_generator_of_dropout "
         f"{FULL}::test_the_end_is_the_same_bit_for_bit {FULL}::test_without_one_of_them_the_end_is_another "
@@ -142,8 +141,7 @@ DEFECTS = [
     ),
     Entry(
         "b16", "the cache of pairs has no end, the name of the end of a text is split, unknown ids are left out, the "
-        "bytes "
-        "of a vocabulary vary, a key of the config is ignored",
+        "bytes of a vocabulary vary, a key of the config is ignored",
         "data.GPT2Tokenizer data.CharTokenizer.to_json models.GPT.from_pretrained",
         "data/test_bpe.py::test_the_name_of_the_end_is_text_like_other_text "
         "data/test_bpe.py::test_ids_outside_and_what_is_no_text_are_refused "

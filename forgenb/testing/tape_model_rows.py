@@ -171,8 +171,9 @@ AROUND = [
     ),
     Entry(
         "58", "a program in the terminal that shows models, speed and the GPU while it generates",
-        "stats Routine.profile",
-        "cli/test_doctor.py::test_text routine/test_profile.py::test_tables_by_scope_and_by_statement",
+        "stats Routine.profile bench.decode",
+        "cli/test_doctor.py::test_text routine/test_profile.py::test_tables_by_scope_and_by_statement "
+        "cli/test_bench.py::test_decode_has_all_shapes_and_contenders",
         "a library is looked at by what it prints: forgenb doctor tells of the machine, forgenb bench of speed, "
         "routine.profile() of time and memory",
     ),
@@ -182,8 +183,7 @@ AROUND = [
     ),
     Entry(
         "60", "unmerged: an encoder of sentences with sinusoidal places, a masked mean, masked tokens, contrast, "
-        "nested "
-        "lengths",
+        "nested lengths",
         "nn.MultiHeadAttention ops.norm ops.cross_entropy",
         "nn/test_more_layers.py::test_attention_over_a_memory_and_by_place "
         "nn/test_more_layers.py::test_fused_and_unfused_attention_agree",
