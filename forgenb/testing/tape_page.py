@@ -18,9 +18,9 @@ HEAD = """\
 
 forge-ml 0.1.0 is a tape, its ops and a GPT-2, in Rust, for processors and for GPUs by WebGPU. forgenb does what it
 does, in Python, with words and code of its own, and leaves out the browser. The tables have a row for everything that
-forge-ml has: what forgenb has in its place, where it differs and why, and the tests that show it. Then comes how closely
-both are checked, and what goes wrong there with the test that keeps it from going wrong here. A test looks up every name
-and every test on this page.
+forge-ml has: what forgenb has in its place, where it differs and why, and the tests that show it. Then comes how
+closely both are checked, and what goes wrong there with the test that keeps it from going wrong here. A test looks up
+every name and every test on this page.
 """
 
 FEATURES = {
