@@ -130,8 +130,12 @@ CHECKS = [
         f"{GENERATE}::test_a_callback_sees_each_id_and_may_stop",
     ),
     Entry(
-        "v17", "attention that is looked at: rows add up to 1, later places have none, the text stays the same", "", "",
-        "it is not built yet",
+        "v17", "attention that is looked at: rows add up to 1, later places have none, the text stays the same",
+        "models.Tracer ops.attention",
+        "models/test_trace.py::test_rows_of_attention_sum_to_one_and_nothing_comes_from_the_future "
+        "models/test_trace.py::test_logits_have_the_same_bits_with_and_without_a_trace "
+        "ops/test_attention_weights.py::test_weights_on_each_backend",
+        "logits keep every bit, and not only the text",
     ),
     Entry(
         "v18", "results do not depend on what memory held, nor on batching of launches", "settings compile",

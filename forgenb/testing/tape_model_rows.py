@@ -73,6 +73,7 @@ GPT2 = [
     Entry(
         "45", "sizes from config.json: n_ctx or n_positions, an epsilon; other keys are not read", "models.GPTConfig",
         "models/pretrained/test_config.py::test_sizes_alone_are_enough "
+        "models/test_trace.py::test_the_end_of_a_config_is_where_texts_end_by_default "
         "models/pretrained/test_config.py::test_a_model_that_gpt_is_not "
         "models/pretrained/test_config.py::test_what_is_no_config",
         "a key that is not read gives another model in silence: what GPT does not compute is refused by name",
@@ -137,8 +138,14 @@ GPT2 = [
     ),
     Entry(
         "54", "traces: attention of all layers, all values of the first ones, read together; the text stays the same",
-        "", "",
-        "it is not built yet",
+        "models.Tracer models.StepTrace models.LayerDetail models.top_probs",
+        "models/test_trace.py::test_every_value_is_that_of_numpy "
+        "models/test_trace.py::test_one_synchronisation_for_each_id "
+        "models/test_trace.py::test_logits_have_the_same_bits_with_and_without_a_trace "
+        "models/test_trace.py::test_what_is_asked_for_is_noted_and_no_more "
+        "models/test_trace.py::test_most_probable_ids_with_ties_by_id",
+        "there is a record for each id that is generated and none for a pass that nobody uses; each sequence of a batch "
+        "has its own",
     ),
     Entry(
         "55", "tokenizers: GPT-2's pairs of bytes, and characters with strict and lossy encoding and a checked file",

@@ -36,6 +36,7 @@ TENSORS = [
     Entry(
         "2", "many tensors read in one trip to the device", "optim.global_norm",
         "optim/test_clip.py::test_the_norm_reads_the_device_once "
+        "models/test_trace.py::test_one_synchronisation_for_each_id "
         "backends/forgenb_cuda/test_gpt.py::test_a_step_copies_its_batch_and_what_is_read",
         "a read is rare: what an op needs of many tensors is joined on the device and read once, and a step reads its "
         "loss and its norm",
