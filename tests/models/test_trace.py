@@ -216,7 +216,8 @@ def test_most_probable_ids_with_ties_by_id():
     logits = np.log([0.2, 0.3, 0.2, 0.3])
     assert [i for i, _ in top_probs(logits, 3)] == [1, 3, 0]
     np.testing.assert_allclose([share for _, share in top_probs(logits + 900, 9)], [0.3, 0.3, 0.2, 0.2])
-    for bad, n, message in ((logits, 0, "n=0: it must be a whole number of at least 1"), ([np.nan], 1, "NaN"), ([-np.inf], 1, "finite logit")):
+    count = "n=0: it must be a whole number of at least 1"
+    for bad, n, message in ((logits, 0, count), ([np.nan], 1, "NaN"), ([-np.inf], 1, "finite logit")):
         with pytest.raises(ArgumentError, match=message):
             top_probs(bad, n)
 
