@@ -144,7 +144,8 @@ GPT2 = [
         "models/test_trace.py::test_logits_have_the_same_bits_with_and_without_a_trace "
         "models/test_trace.py::test_what_is_asked_for_is_noted_and_no_more "
         "models/test_trace.py::test_most_probable_ids_with_ties_by_id",
-        "there is a record for each id that is generated and none for a pass that nobody uses; each sequence of a batch "
+        "there is a record for each id that is generated and none for a pass that nobody uses; each sequence of a "
+        "batch "
         "has its own",
     ),
     Entry(
