@@ -106,8 +106,15 @@ GPT2 = [
         "the hub has other dtypes and shards too, and one error should name all that is wrong",
     ),
     Entry(
-        "50", "a file of 4 bits a number in groups of 64, norms and biases too; its header is read by itself", "", "",
-        "it is not built yet",
+        "50", "a file of 4 bits a number in groups of 64, norms and biases too; its header is read by itself",
+        "models.GPT.save_quantized train.quantize_run",
+        "models/pretrained/test_quantized.py::test_what_is_saved_is_loaded "
+        "models/pretrained/test_quantized.py::test_norms_and_biases_are_not_touched "
+        "models/pretrained/test_quantized.py::test_a_large_model_is_more_than_five_times_smaller "
+        "storage/quantized/test_groups.py::test_the_ends_of_each_group_are_exact "
+        "storage/quantized/test_groups.py::test_the_low_half_of_a_byte_comes_first",
+        "norms and biases are few and worth every bit: they are left alone; both ends of a group are kept, so they are "
+        "exact; and it is a safetensors file, which others read too",
     ),
     Entry(
         "51", "a cache of keys and values, filled by a prompt and then an id at a time; past the context is an error",
