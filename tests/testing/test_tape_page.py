@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "tape.md"
 ROWS = [row for rows in FEATURES.values() for row in rows]
 ENTRIES = [*ROWS, *CHECKS, *DEFECTS, *REPAIRED]
 NOT_HERE = ["59"]
-"""What is not built yet, and what runs in a browser."""
+"""What runs in a browser."""
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: e.number)
