@@ -73,6 +73,7 @@ CHECKS = [
         "whatever they are",
         "models.GPT gradcheck",
         f"{GPT}::test_loss_logits_and_every_gradient_agree "
+        "models/test_gpt_training.py::test_every_gradient_follows_central_differences "
         "gradcheck/test_check.py::test_a_small_gradient_that_is_right_passes "
         "gradcheck/test_unusual.py::test_a_small_gradient_beside_large_outputs_is_still_checked",
         "every gradient of a GPT is held against another library, to 1e-10 of its largest in float64 and 1e-4 in "
@@ -101,7 +102,7 @@ CHECKS = [
         "v12", "a batch beside the mean of its parts: the loss to 1e-4, gradients to 2e-5, without dropout",
         "models.GPT",
         f"{GPT}::test_parts_of_a_batch_add_up_to_the_whole "
-        "optim/test_groups.py::test_gradients_of_parts_add_up_to_that_of_the_batch",
+        "train/workers/test_accumulated.py::test_parts_have_the_loss_gradients_and_masks_of_the_whole_batch",
         "masks count from the first sample of the batch, so it holds with dropout too, to 1e-12",
     ),
     Entry(

@@ -122,11 +122,13 @@ DEFECTS = [
         "all of it goes on with the same bits; no ids are kept, and a text is known by the hash of what it says",
     ),
     Entry(
-        "b14", "a batch and its parts agree without dropout only", "models.GPT train.ShardedStep",
+        "b14", "a batch and its parts agree without dropout only", "models.GPT train.AccumulatedStep train.ShardedStep",
         "models/test_gpt.py::test_parts_of_a_batch_add_up_to_the_whole "
+        "train/workers/test_accumulated.py::test_parts_have_the_loss_gradients_and_masks_of_the_whole_batch "
         "train/workers/test_shards.py::test_uneven_shares_have_the_loss_gradient_and_masks_of_the_whole_batch "
         "train/workers/test_minibatches.py::test_masks_of_dropout_are_those_of_the_whole_batch",
-        "a mask counts from the first sample of the batch",
+        "a mask counts from the first sample of the batch; the rule of passes, seed_rule=\"pass\", is there to be "
+        "asked for",
     ),
     Entry(
         "b15", "zeros for the gradient of the table come from the host in every step; each gradient of heads is "
@@ -194,7 +196,8 @@ REPAIRED = [
     Entry(
         "f6", "decay made frozen parameters smaller", "optim.AdamW nn.Module.freeze",
         "optim/test_optimizers.py::test_unused_and_frozen_parameters_stay_as_they_are "
-        "models/test_gpt.py::test_frozen_embeddings_stay",
+        "models/test_gpt.py::test_frozen_embeddings_stay "
+        "models/test_gpt_training.py::test_frozen_parameters_keep_their_bits_and_the_others_learn",
         "an optimiser leaves alone what has no gradient",
     ),
     Entry(

@@ -44,11 +44,14 @@ TRAINING = [
     ),
     Entry(
         "42", "a trainer of characters as an example: nanoGPT's recipe, warm-up, cosine, clipping, flags",
-        "train.CharRun train.TrainConfig train.Trainer optim.warmup_cosine",
+        "train.CharRun train.TrainConfig train.Trainer train.AccumulatedStep optim.warmup_cosine",
         "train/characters/test_config.py::test_defaults_are_the_recipe "
         "train/characters/test_config.py::test_rate_warms_up_then_follows_a_cosine "
         "optim/test_schedules.py::test_published_rates cli/test_train.py::test_options_reach_the_run "
-        f"{RUN}::test_what_a_step_does",
+        f"{RUN}::test_what_a_step_does cli/test_train.py::test_options_of_fine_tuning_reach_the_run "
+        "train/characters/test_starting.py::test_frozen_tables_keep_their_bits_under_decay "
+        "train/workers/test_accumulated.py::test_parts_have_the_loss_gradients_and_masks_of_the_whole_batch "
+        "train/loop/test_masks.py::test_under_the_rule_of_passes_a_step_has_a_thousand",
         "it is a program, forgenb train, on a loop for any model; its defaults are the recipe for a processor",
     ),
     Entry(
