@@ -8,6 +8,7 @@ import io
 import os
 import stat
 from collections.abc import Iterator
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from forgenb.errors import CheckpointError
 
-__all__ = ["StrPath", "fill", "filled", "opened", "read_small", "reason"]
+__all__ = ["RandomAccess", "StrPath", "fill", "filled", "opened", "read_small", "reason"]
 
 StrPath = str | os.PathLike[str]
 PIECE = 1 << 20
@@ -87,6 +88,39 @@ def fill(source: Source, array: NDArray) -> bool:
             return False
         done += count
     return True
+
+
+class RandomAccess:
+    """An open file that is read at any place, by several threads at once.
+
+    Parameters
+    ----------
+    file
+        Open, and not read by others meanwhile.
+    """
+
+    def __init__(self, file: io.BufferedReader):
+        self._file, self._lock = file, Lock()
+
+    def fill(self, place: int, array: NDArray) -> bool:
+        """Write the bytes from `place` on into a row-major array; False where they end early."""
+        if hasattr(os, "preadv"):
+            return fill(_Placed(self._file.fileno(), place), array)
+        with self._lock:  # where the system has one position for all
+            self._file.seek(place)
+            return fill(self._file, array)
+
+
+class _Placed:
+    """A position of its own in an open file."""
+
+    def __init__(self, handle: int, place: int):
+        self._handle, self._place = handle, place
+
+    def readinto(self, buffer: memoryview) -> int:
+        count = os.preadv(self._handle, [buffer], self._place)
+        self._place += count
+        return count
 
 
 def reason(error: Exception) -> str:

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from forgenb.dtypes import ORDER
 from forgenb.errors import CheckpointError
 from forgenb.storage.documents import MOST, parsed, shown
-from forgenb.storage.opening import PIECE, StrPath, fill, opened
+from forgenb.storage.opening import PIECE, RandomAccess, StrPath, opened
 
-__all__ = ["MOST_AXES", "NAMES", "Dtypes", "TensorFile", "are_sizes", "opened_tensors"]
+__all__ = ["MOST_AXES", "NAMES", "Dtypes", "InPieces", "TensorFile", "are_sizes", "opened_tensors"]
 
 Dtypes = Mapping[str, np.dtype]
 NAMES = dict(zip(("BOOL", "I32", "I64", "F16", "F32", "F64"), ORDER))
@@ -39,7 +39,50 @@ ZIP = b"PK"
 """A zip archive begins with it, and as a length its first eight bytes fit into no file of that length."""
 
 
-class TensorFile:
+class InPieces:
+    """Arrays in a file that are read in pieces of at most a MiB, by several threads if need be."""
+
+    place: str
+    layouts: dict[str, tuple[tuple[int, ...], np.dtype]]
+
+    def read_piece(self, name: str, start: int, piece: NDArray) -> None:
+        """Read values of one array; several threads may do so at once.
+
+        Parameters
+        ----------
+        name
+            The array.
+        start
+            Where a piece begins, a position in row-major order.
+        piece
+            A row-major array of one axis and the array's dtype, which becomes the values from there on.
+        """
+        raise NotImplementedError
+
+    def pieces(self, name: str) -> Iterator[tuple[int, int]]:
+        """First position and end of each piece of one array."""
+        shape, dtype = self.layouts[name]
+        size, count = math.prod(shape), PIECE // dtype.itemsize
+        for start in range(0, size, count):
+            yield start, min(start + count, size)
+
+    def read(self, name: str) -> NDArray:
+        """The values of one array, which take as much memory as `layouts` says."""
+        array = np.empty(*self.layouts[name])
+        for start, stop in self.pieces(name):
+            self.read_piece(name, start, array.reshape(-1)[start:stop])
+        return array
+
+    def parts(self, name: str) -> Iterator[tuple[int, NDArray]]:
+        """Position and values of each piece of one array; the values are gone when the next are asked for."""
+        shape, dtype = self.layouts[name]
+        buffer = np.empty(min(math.prod(shape), PIECE // dtype.itemsize), dtype)
+        for start, stop in self.pieces(name):
+            self.read_piece(name, start, buffer[: stop - start])
+            yield start, buffer[: stop - start]
+
+
+class TensorFile(InPieces):
     """A safetensors file whose header was checked; `opened_tensors` makes one.
 
     Parameters
@@ -66,7 +109,7 @@ class TensorFile:
     def __init__(
         self, file: io.BufferedReader, place: str, most: int, names: Dtypes = NAMES, marked: Mapping[str, Dtypes] = {}
     ):
-        self._file, self.place = file, place
+        self.place = place
         size = file.seek(0, 2)
         file.seek(0)
         start = file.read(8)
@@ -85,46 +128,18 @@ class TensorFile:
         self._names = dict(names)
         for key in marked.keys() & self.metadata.keys():
             self._names |= marked[key]
-        self._begin = 8 + length
-        self.layouts: dict[str, tuple[tuple[int, ...], np.dtype]] = {}
+        self._bytes, self._begin = RandomAccess(file), 8 + length
+        self.layouts = {}
         self._places: dict[str, int] = {}
         self._list(header, size - self._begin)
 
-    def read(self, name: str) -> NDArray:
-        """The values of one tensor, which take as much memory as `layouts` says."""
-        array = np.empty(*self.layouts[name])
-        for _ in self.parts(name, array.reshape(-1)):
-            pass
-        return array
-
-    def parts(self, name: str, target: NDArray | None = None) -> Iterator[tuple[int, NDArray]]:
-        """Read one tensor a MiB at a time.
-
-        Parameters
-        ----------
-        name
-            The tensor.
-        target
-            An array of one axis, of the tensor's size and dtype, that becomes its values. Without one each part is
-            gone when the next is asked for.
-
-        Yields
-        ------
-        int, array
-            The position of a part in the row-major tensor, and its values.
-        """
-        shape, dtype = self.layouts[name]
-        size, count = math.prod(shape), PIECE // dtype.itemsize
-        buffer = np.empty(min(size, count) if target is None else 0, dtype)
-        for start in range(0, size, count):
-            stop = min(start + count, size)
-            part = buffer[: stop - start] if target is None else target[start:stop]
-            self._file.seek(self._begin + self._places[name] + start * dtype.itemsize)
-            if not fill(self._file, part):
-                raise self._refused(f"it ends within {shown(name)}")
-            if sys.byteorder == "big":
-                part.byteswap(inplace=True)
-            yield start, part
+    def read_piece(self, name: str, start: int, piece: NDArray) -> None:
+        """See `InPieces`."""
+        place = self._begin + self._places[name] + start * piece.itemsize
+        if not self._bytes.fill(place, piece):
+            raise self._refused(f"it ends within {shown(name)}")
+        if sys.byteorder == "big":
+            piece.byteswap(inplace=True)
 
     def _list(self, header: dict[str, Any], size: int) -> None:
         """Take over the tensors of a header, which fill `size` bytes one after the other."""

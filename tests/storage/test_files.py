@@ -11,6 +11,7 @@ import safetensors.numpy
 import forgenb as fnb
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.files import is_temporary, read_arrays, replacing, write_arrays, write_whole
+from forgenb.storage.tensor_file import opened_tensors
 
 ARRAYS = {
     "scalar": np.array(2.5),
@@ -33,6 +34,21 @@ def test_round_trip_of_every_dtype(tmp_path):
         assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
         assert np.array_equal(found[name], array)
     assert os.listdir(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("length", range(0, 64, 7))
+def test_tensors_begin_at_a_multiple_of_64_bytes(tmp_path, length):
+    path, arrays = tmp_path / "a", {"x": np.arange(32.0), "y": np.arange(3)}
+    write_arrays(path, arrays, {"note": "x" * length})
+    data, plain = path.read_bytes(), safetensors.numpy.save(arrays, {"note": "x" * length})
+    begin = 8 + int.from_bytes(data[:8], "little")
+    assert begin % 64 == 0
+    assert data[8:begin].rstrip(b" ") == plain[8 : -32 * 8 - 3 * 8].rstrip(b" ")
+    assert len(data) - len(plain) < 64
+    found = safetensors.numpy.load_file(path)
+    assert {name: array.tobytes() for name, array in found.items()} == {n: a.tobytes() for n, a in arrays.items()}
+    with opened_tensors(path) as file:
+        assert file.metadata == {"note": "x" * length}
 
 
 def test_tensors_come_back_as_tensors(tmp_path):

@@ -2,12 +2,13 @@
 
 import io
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from forgenb.errors import CheckpointError
-from forgenb.storage.opening import fill, filled, opened, read_small, reason
+from forgenb.storage.opening import RandomAccess, fill, filled, opened, read_small, reason
 
 
 def test_a_regular_file(tmp_path):
@@ -73,3 +74,43 @@ def test_an_array_that_is_there_is_filled():
 def test_reason():
     assert reason(OSError(28, "No space left")) == "No space left"
     assert reason(ValueError("embedded null byte")) == "embedded null byte"
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_any_place_by_several_threads(tmp_path, monkeypatch, at_once):
+    """With a read that has its own position, and where the system has none."""
+    if at_once and not hasattr(os, "preadv"):
+        pytest.skip("the system has one position for all")
+    if not at_once:
+        monkeypatch.delattr(os, "preadv", raising=False)
+    wanted = np.random.default_rng(1).integers(0, 256, 5_000_000).astype("uint8")
+    (tmp_path / "a").write_bytes(wanted.tobytes())
+    with opened(tmp_path / "a") as file, ThreadPoolExecutor(4) as pool:
+        file.read(8)
+        places = RandomAccess(file)
+        found = np.zeros_like(wanted)
+        starts = [*range(0, len(wanted), 1_500_000)][::-1]
+        assert all(pool.map(lambda start: places.fill(start, found[start : start + 1_500_000]), starts))
+        assert np.array_equal(found, wanted)
+        assert places.fill(4_999_998, found[:2])
+        assert found[:2].tolist() == wanted[-2:].tolist()
+        assert not places.fill(4_999_998, found[:3])
+        assert not places.fill(6_000_000, found[:1])
+
+
+def test_a_system_that_hands_out_less_than_it_is_asked_for(tmp_path, monkeypatch):
+    asked = []
+
+    def preadv(handle, buffers, place):
+        asked.append((place, len(buffers[0])))
+        data = os.pread(handle, min(3, len(buffers[0])), place)
+        buffers[0][: len(data)] = data
+        return len(data)
+
+    monkeypatch.setattr(os, "preadv", preadv, raising=False)
+    (tmp_path / "a").write_bytes(b"0123456789")
+    found = np.zeros(7, "uint8")
+    with opened(tmp_path / "a") as file:
+        assert RandomAccess(file).fill(2, found)
+    assert found.tobytes() == b"2345678"
+    assert asked == [(2, 7), (5, 4), (8, 1)]

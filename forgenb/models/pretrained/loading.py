@@ -1,8 +1,8 @@
-"""A GPT from a folder: sizes first, then the headers of its tensors, and then their values, a MiB at a time.
+"""A GPT from a folder: sizes first, then the headers of its tensors, and then their values.
 
 Nothing is allocated until config and headers agree. The model is made without drawing its initial values, and the
 bytes of a file go straight to where the parameters are, so that loading takes little more than the model. Imports the
-model, `config` and `stored`.
+model, `config`, `stored` and `filling`.
 """
 
 import os
@@ -21,12 +21,12 @@ from forgenb.dtypes import FLOAT16, FLOAT32, FLOAT64, as_dtype
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.models.gpt import GPT, GPTConfig
 from forgenb.models.pretrained.config import read_config
+from forgenb.models.pretrained.filling import converted, fill
 from forgenb.models.pretrained.stored import BFLOAT16, Stored, named, opened_folder
 from forgenb.nn.dropout import check_rate
 from forgenb.nn.init import unwritten
 from forgenb.nn.module import misfits
 from forgenb.storage.documents import MOST, listed, shown
-from forgenb.storage.finite import first_not_finite
 from forgenb.storage.opening import StrPath, read_small
 from forgenb.tensor import Parameter
 
@@ -105,59 +105,37 @@ def _model(config: GPTConfig, stored: Mapping[str, Stored], dtype: np.dtype, bac
     with unwritten():
         model = GPT(config, dtype=dtype, backend=backend)
     parameters = dict(model.named_parameters())
-    for name, tensor in stored.items():
-        if name != HEAD:
-            _fill(parameters[name], tensor)
+    _fill(parameters, {name: tensor for name, tensor in stored.items() if name != HEAD})
     if HEAD in stored:
         _check_tied(stored[HEAD], parameters[TABLE].numpy())
     model.eval()
     return model
 
 
-def _fill(parameter: Parameter, stored: Stored) -> None:
-    """Write a stored tensor into the memory of a new parameter."""
-    host = parameter.backend.host
-    values = (
-        seam.host_view(parameter.backend, parameter.memory, parameter.dtype, 0, parameter.shape, parameter.strides)
-        if host
-        else np.empty(parameter.shape, parameter.dtype)
-    )
-    flat = values.reshape(-1)
-    target = flat if stored.layout[1] == flat.dtype else None
-    for start, part in stored.file.parts(stored.name, target):
-        own = flat[start : start + part.size]
-        if target is None:
-            own[:] = _converted(part, own.dtype)
-        if not np.isfinite(own).all():
-            _refuse(stored, start, own)
-    if not host:
-        seam.upload(parameter.backend, parameter.memory, values)
+def _fill(parameters: Mapping[str, Parameter], stored: Mapping[str, Stored]) -> None:
+    """Write stored tensors into the memory of new parameters; what no address leads to is uploaded one by one."""
+    backend = parameters[TABLE].backend
+    if backend.host:
+        fill([(_view(parameters[name]), tensor) for name, tensor in stored.items()], backend.threads)
+        return
+    for name, tensor in stored.items():
+        parameter = parameters[name]
+        values = np.empty(parameter.shape, parameter.dtype)
+        fill([(values, tensor)], backend.threads)
+        seam.upload(backend, parameter.memory, values)
+
+
+def _view(parameter: Parameter) -> NDArray:
+    p = parameter
+    return seam.host_view(p.backend, p.memory, p.dtype, 0, p.shape, p.strides)
 
 
 def _check_tied(head: Stored, table: NDArray) -> None:
     """Refuse a head that is stored, and is not the embedding table."""
     flat = table.reshape(-1)
     for start, part in head.file.parts(head.name):
-        if not np.array_equal(_converted(part, flat.dtype), flat[start : start + part.size]):
+        if not np.array_equal(converted(part, flat.dtype), flat[start : start + part.size]):
             raise CheckpointError(
                 f"{head.file.place!r} has a {HEAD} that is not {TABLE}: GPT has one table for both, and cannot compute "
                 "this model."
             )
-
-
-def _converted(part: NDArray, dtype: np.dtype) -> NDArray:
-    """Stored values in the dtype of a model; bfloat16 is the upper half of a float32."""
-    if part.dtype == BFLOAT16:
-        part = (part.astype(np.uint32) << 16).view(np.float32)
-    with np.errstate(over="ignore", invalid="ignore"):  # what does not fit becomes infinite, which is refused
-        return part.astype(dtype, copy=False)
-
-
-def _refuse(stored: Stored, start: int, part: NDArray) -> None:
-    """Raise the error of a part with a value that is not finite."""
-    (first,) = first_not_finite(part) or (0,)
-    position = tuple(int(i) for i in np.unravel_index(start + first, stored.layout[0]))
-    raise CheckpointError(
-        f"{stored.file.place!r} is not loaded: {stored.name!r} has {part[first]} at position {position} in "
-        f"{part.dtype.name}, and only finite numbers are of use; get the file again, or ask for a wider dtype."
-    )

@@ -135,9 +135,9 @@ def pieces(codes: NDArray, ends: NDArray, group: int, start: int, stop: int) -> 
     Parameters
     ----------
     codes
-        Those of the numbers from position `start`, which is even, to `stop`.
+        Those of the numbers from position `start`, whose code begins a byte, to `stop`.
     ends
-        Those of all groups.
+        Those of the groups from position 0 on.
 
     Yields
     ------

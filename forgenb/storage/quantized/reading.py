@@ -4,7 +4,6 @@ What the metadata claim is compared with the header before anything is read, so 
 cost nothing. Imports `groups`, `tensor_file` and the reader of metadata.
 """
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +16,7 @@ from forgenb.storage.documents import MOST, listed, shown
 from forgenb.storage.metadata import Fields, read_metadata
 from forgenb.storage.opening import StrPath
 from forgenb.storage.quantized.groups import BITS, CODES, ENDS, code_layouts, is_group, pieces
-from forgenb.storage.tensor_file import MOST_AXES, NAMES, Dtypes, TensorFile, are_sizes, opened_tensors
+from forgenb.storage.tensor_file import MOST_AXES, NAMES, Dtypes, InPieces, TensorFile, are_sizes, opened_tensors
 
 __all__ = ["FORMAT", "KEY", "QuantizedFile", "is_quantized", "opened_arrays", "parts_of"]
 
@@ -43,8 +42,8 @@ def parts_of(name: str) -> tuple[str, str]:
     return f"{name}.codes", f"{name}.ends"
 
 
-class QuantizedFile:
-    """What a file of codes stands for, with the methods of a `TensorFile`; `opened_arrays` makes one.
+class QuantizedFile(InPieces):
+    """What a file of codes stands for; `opened_arrays` makes one.
 
     Attributes
     ----------
@@ -74,28 +73,19 @@ class QuantizedFile:
         self.layouts = {name: (shape, ENDS) for name, shape in self._shapes.items()}
         self.layouts |= {name: layout for name, layout in file.layouts.items() if name not in own}
 
-    def read(self, name: str) -> NDArray:
-        """The values of one array, which take as much memory as `layouts` says."""
+    def read_piece(self, name: str, start: int, piece: NDArray) -> None:
+        """See `InPieces`; every piece begins at an even position, and so at a whole byte of codes."""
         if name not in self._shapes:
-            return self._file.read(name)
-        values = np.empty(*self.layouts[name])
-        for _ in self.parts(name, values.reshape(-1)):
-            pass
-        return values
-
-    def parts(self, name: str, target: NDArray | None = None) -> Iterator[tuple[int, NDArray]]:
-        """Read one array piece by piece, see `TensorFile.parts`."""
-        if name not in self._shapes:
-            yield from self._file.parts(name, target)
+            self._file.read_piece(name, start, piece)
             return
         codes, ends = parts_of(name)
-        size, limits = math.prod(self._shapes[name]), self._file.read(ends)
-        for first, packed in self._file.parts(codes):
-            stop = min(2 * (first + packed.size), size)
-            for start, values in pieces(packed, limits, self.group, 2 * first, stop):
-                if target is not None:
-                    target[start : start + values.size] = values
-                yield start, values
+        group, offset = divmod(start, self.group)
+        stop = offset + piece.size
+        packed, limits = np.empty(-(-piece.size // 2), CODES), np.empty((-(-stop // self.group), 2), ENDS)
+        self._file.read_piece(codes, start // 2, packed)
+        self._file.read_piece(ends, 2 * group, limits.reshape(-1))
+        for place, values in pieces(packed, limits, self.group, offset, stop):
+            piece[place - offset :][: values.size] = values
 
     def _compare(self) -> None:
         """Refuse codes or ends that are missing, of another size, or of no array."""
