@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from support import workers
 
 from forgenb.bench import DECODERS, DECODINGS, DecodeRow, Plan, compare_decode, decode, decode_markdown
 from forgenb.bench.contenders import decode_forgenb
@@ -13,6 +14,7 @@ from forgenb.bench.contenders.decoding import DecodingWorker
 from forgenb.bench.contenders.reading import ReadingWorker
 from forgenb.bench.contenders.specs import TINY
 from forgenb.bench.data import arrays
+from forgenb.bench.process import WorkerProcess
 from forgenb.errors import ArgumentError
 from forgenb.models import GPT, GPTConfig
 
@@ -28,7 +30,8 @@ def by_contender(plan, shape=TINY):
     return {row.contender: row for row in compare_decode(plan, "it", shapes={"it": shape})}
 
 
-def test_forgenb_beside_the_limit_and_a_peer_that_is_not_there():
+def test_forgenb_beside_the_limit_and_a_peer_that_is_not_there(monkeypatch):
+    monkeypatch.setattr(decode, "WorkerProcess", workers.after_the_first(DecodingWorker, WorkerProcess))
     plan = Plan(["it"], ["forgenb-routine", "torch-eager"], 1, 1, pythons={"torch-eager": "no/such/python"})
     rows = by_contender(plan)
     own, peer, limit = rows["forgenb-routine"], rows["torch-eager"], rows["read"]
@@ -232,8 +235,10 @@ def test_a_table():
     assert text.endswith("\nNot measured:\n\n- decode-it, torch-eager: not here\n")
 
 
-def test_without_pytorch_its_row_says_so():
+def test_without_pytorch_its_row_says_so(fake):
     if importlib.util.find_spec("torch") is not None:
         pytest.skip("PyTorch is installed here")
+    peer = workers.WorkerHere(DecodingWorker("torch-eager", 1))
+    fake.answers["torch-eager", "versions"] = peer.ask("versions")
     rows = by_contender(Plan(["it"], ["torch-eager"], 1, 1))
     assert rows["torch-eager"].skipped == "cannot be imported: No module named 'torch'"

@@ -4,12 +4,14 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from support import workers
 
 from forgenb.bench import LOADERS, LoadRow, Plan, compare_load, load, load_markdown
 from forgenb.bench.contenders import load_forgenb
 from forgenb.bench.contenders.loading import LoadingWorker, bits
 from forgenb.bench.contenders.reading import ReadingWorker
 from forgenb.bench.contenders.specs import TINY
+from forgenb.bench.process import WorkerProcess
 from forgenb.errors import ArgumentError
 
 LIMITS = {"cpu": "Fast 9", "threads": 1, "cores": 2, "sgemm_gflops": 100.0, "copy_gb_s": 10.0, "versions": {"it": "2"}}
@@ -26,6 +28,7 @@ def by_kind(plan):
 
 def test_forgenb_beside_reading_and_a_peer_that_is_not_there(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(load, "WorkerProcess", workers.after_the_first(LoadingWorker, WorkerProcess))
     plan = Plan(["load"], ["forgenb-eager", "transformers"], 1, 1, pythons={"transformers": "no/such/python"})
     rows = by_kind(plan)
     limit = rows["load-again", "read"]
