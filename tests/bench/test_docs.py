@@ -73,3 +73,5 @@ def test_loading_is_recorded_beside_its_bar():
         assert f"| {kind} | forgenb-eager |" in results
     assert all(f"`{name}`" in TEXT for name in LOADERS if name != "forgenb-eager")
     assert "ratio of at most 1.2 for forgenb under `load-again`" in TEXT
+    (line,) = re.findall(r"^\| load-again \| forgenb-eager \|.*$", results, re.MULTILINE)
+    assert float(line.split("|")[5]) <= 1.2
