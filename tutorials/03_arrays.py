@@ -2,8 +2,9 @@
 # # 3. From scalars to arrays
 #
 # Chapter 2 had a node for each number. A layer of a small network has thousands, and a Python object for each of them
-# is why that tape is slow. So let a node hold an *array*, and let one rule serve all of its entries. Most rules stay as
-# they were, entry by entry. One thing is new, and it is the subject of this chapter: **broadcasting**.
+# is why that tape is slow. So let a node hold an *array*, and let one rule serve all of its entries. From here on the
+# nodes are forgenb's own: `fnb.tensor` makes one from numbers. Most rules stay as they were, entry by entry. One thing
+# is new, and it is the subject of this chapter: **broadcasting**.
 
 # %%
 import numpy as np
@@ -17,8 +18,8 @@ print(y.numpy())
 assert y.shape == (2, 3)
 
 # %% [markdown]
-# `b` has three numbers and `x` six. Addition repeated `b` for each row of `x`. Nothing was copied, but mathematically the
-# second operand was the matrix
+# `b` has three numbers and `x` six. Addition repeated `b` for each row of `x`. Nothing was copied, but in the formula
+# the second operand is the matrix
 #
 # $$ B_{ij} = b_j, \qquad y_{ij} = x_{ij} + b_j. $$
 #
@@ -43,8 +44,8 @@ assert np.array_equal(x.grad.numpy(), dout)
 # %% [markdown]
 # ## Which axes were repeated
 #
-# NumPy's rule, which forgenb follows: line the shapes up at their *last* axes. An axis that is missing in front, or that
-# has length 1 where the other operand has more, is repeated.
+# NumPy's rule, which forgenb follows: line the shapes up at their *last* axes. An axis that is missing in front, or
+# that has length 1 where the other operand has more, is repeated.
 #
 #     x          (4, 2, 3)
 #     b             (2, 1)      the first axis is missing, the last has length 1
@@ -76,24 +77,28 @@ assert np.allclose(b.grad.numpy(), by_hand)
 assert fnb.gradcheck(lambda u, v: u * v, np.ones((3, 1)) * 2.0, np.linspace(1.0, 2.0, 4))
 
 # %% [markdown]
-# And this is what it says of the commonest mistake, a rule that forgets to sum:
+# And this is what it says of the commonest mistake, a rule that forgets to sum. `fnb.custom_op` makes an op of a
+# forward function and a rule of your own; where the rule is wrong, the check raises `fnb.errors.GradcheckError`.
 
 # %%
 forgetful = fnb.custom_op(lambda x, b: x + b, lambda dout, x, b: (dout, dout))
 try:
     fnb.gradcheck(forgetful, np.ones((2, 3)), np.ones(3))
 except fnb.errors.GradcheckError as error:
+    mistake = error.mistake
     print(error)
-    assert error.mistake == "broadcast"
+assert mistake == "broadcast"
 
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again. A verdict says what is wrong, and never how it is right.
+# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see. A verdict
+# says what is wrong, and never how it is right.
 #
 # **03-1.** `sum_to(dout, shape)`: sum the NumPy array `dout` back to the shape of an operand that was broadcast to it.
 #
-# **03-2.** `outer_rule(dout, x, y)`: the backward rule of `x[:, None] * y[None, :]`, with tensors. Return both gradients.
+# **03-2.** `outer_rule(dout, x, y)`: the backward rule of `x[:, None] * y[None, :]`, with tensors. Return both
+# gradients.
 #
 # **03-3.** `mean_rule(dout, x)`: the backward rule of `x.mean(0)`, for `x` of two axes.
 

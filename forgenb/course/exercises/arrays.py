@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ..exercise import exercise
 from ..judging import draw, expect, expect_rule
 
-SHAPES = (((2, 3), (2, 3)), ((4, 3), (3,)), ((4, 3), (4, 1)), ((5, 2, 3), (2, 1)), ((3, 2), ()), ((2, 1, 3), (1, 1, 3)))
+SHAPES = (((2, 3), (2, 3)), ((4, 3), (3,)), ((5, 2, 3), (2, 1)), ((4, 3), (4, 1)), ((3, 2), ()), ((2, 1, 3), (1, 1, 3)))
 """Shapes of a cotangent and of the operand that was broadcast to it."""
 
 
