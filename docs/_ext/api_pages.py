@@ -1,6 +1,7 @@
 """The reference: a page for each public module, with an entry for every name in its ``__all__``."""
 
 import importlib
+import inspect
 from pathlib import Path
 
 MODULES = (
@@ -31,14 +32,24 @@ def _entry(module: str, public: str, value) -> list[str]:
     full = f"{module}.{public}"
     if isinstance(value, type):
         kind, options = ("autoexception" if issubclass(value, BaseException) else "autoclass"), ["   :members:"]
-    elif callable(value):
+    elif inspect.isroutine(value):
         kind, options = "autofunction", []
     elif full in MODULES:
         return []
     elif type(value).__name__ == "module":
         kind, options = "automodule", ["   :no-members:"]
     else:
-        return [f".. py:data:: {full}", f"   :type: {type(value).__name__}", ""]
+        told = inspect.getdoc(type(value)) if type(value).__module__.startswith("forgenb") else ""
+        lines = [f"   {line}".rstrip() for line in (told or "").splitlines()]
+        return [
+            f".. py:currentmodule:: {module}",
+            "",
+            f".. py:data:: {public}",
+            f"   :type: {type(value).__name__}",
+            "",
+            *lines,
+            "",
+        ]
     return [f".. {kind}:: {full}", *options, ""]
 
 
