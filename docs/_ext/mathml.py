@@ -1,5 +1,7 @@
 """Formulas as MathML, which browsers show without any script or font of the page's own."""
 
+import re
+
 from docutils import nodes
 from latex2mathml.converter import convert
 
@@ -10,18 +12,23 @@ def inline(self, node):
 
 
 def block(self, node):
-    self.body.append(self.starttag(node, "div", CLASS="math"))
+    self.body.append(self.starttag(node, "div", CLASS="math", STYLE="overflow-y: hidden"))
     if node["number"]:
         self.body.append(f'<span class="eqno">({node["number"]})</span>')
-    self.body.append(convert(_lines(node.astext()), display="block") + "</div>\n")
+    self.body.append(_aligned(convert(_lines(node.astext()), display="block")) + "</div>\n")
     raise nodes.SkipNode
 
 
 def _lines(formula: str) -> str:
-    """A formula of several lines stands in an aligned environment, as LaTeX's own display does."""
+    """A formula of several lines stands in an align* environment, which is the one that the converter knows."""
     if r"\\" in formula and r"\begin" not in formula:
-        return rf"\begin{{aligned}}{formula}\end{{aligned}}"
-    return formula
+        return rf"\begin{{align*}}{formula}\end{{align*}}"
+    return formula.replace("{aligned}", "{align*}")
+
+
+def _aligned(markup: str) -> str:
+    """Cells say in a style what browsers do not read in the attribute."""
+    return re.sub(r'columnalign="(\w+)"', r'style="text-align: \1"', markup)
 
 
 def setup(app):

@@ -10,7 +10,7 @@ from forgenb.errors import ArgumentError
 
 
 def test_there_is_no_such_exercise():
-    with pytest.raises(ArgumentError, match="there is no exercise '77-1': there are 03-1, "):
+    with pytest.raises(ArgumentError, match="there is no exercise '77-1': there are .*03-1, "):
         check("77-1", len)
     with pytest.raises(ArgumentError, match="asks for a function sum_to, got ndarray: pass the function itself"):
         check("03-1", np.ones(2))

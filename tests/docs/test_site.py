@@ -27,6 +27,7 @@ def build(target, *options):
     """Run Sphinx as docs/conf.py says, with every warning an error."""
     command = [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html", *options]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "backends")))}
+    environment.pop("MPLBACKEND", None)  # pages need the one that puts pictures in them
     return subprocess.run(
         [*command, str(ROOT / "docs"), str(target)],
         env=environment,
@@ -41,6 +42,8 @@ def test_the_site(tmp_path):
     done = build(tmp_path / "html", "-d", str(tmp_path / "doctrees"))
     assert done.returncode == 0, done.stderr[-4000:]
     _nothing_is_remote(tmp_path / "html")
+    _every_formula_is_understood(tmp_path / "html")
+    _every_picture_is_there(tmp_path / "html/tutorials")
     _each_public_name_has_an_entry(tmp_path / "html")
     assert "mean_rule is not written yet" in (tmp_path / "html/tutorials/03_arrays.html").read_text()
     assert "<math " in (tmp_path / "html/tutorials/03_arrays.html").read_text()
@@ -50,6 +53,20 @@ def _nothing_is_remote(html):
     pages = [*html.rglob("*.html"), *html.rglob("*.css")]
     assert len(pages) > 30
     assert [(path.name, found.group()) for path in pages if (found := REMOTE.search(path.read_text()))] == []
+
+
+def _every_formula_is_understood(html):
+    """An environment that the converter does not know leaves its ampersands in the formula."""
+    assert [path.name for path in html.rglob("*.html") if "<mi>&</mi>" in path.read_text()] == []
+
+
+def _every_picture_is_there(pages):
+    """What a chapter's cells show, with the words for those who do not see it."""
+    told = {path: re.findall(r'"alt": "([^"]+)"', path.read_text()) for path in (ROOT / "tutorials").glob("*.py")}
+    assert any(told.values())
+    for path, words in told.items():
+        page = (pages / f"{path.stem}.html").read_text()
+        assert [text for text in words if f'alt="{text}"' not in page] == []
 
 
 def _each_public_name_has_an_entry(html):
