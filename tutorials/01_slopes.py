@@ -46,12 +46,15 @@ assert one_sided(square, 3.0, h=0.25) == 6.25
 # $$ \text{slope} \approx \frac{f(x + h) - f(x - h)}{2h}. $$
 #
 # This is a **central difference**. For the square it is right for every $h$, since
-# $(x + h)^2 - (x - h)^2 = 4xh$. For other functions, write $f$ near $x$ as a polynomial (its Taylor series):
+# $(x + h)^2 - (x - h)^2 = 4xh$. Other functions are, near $x$, almost a polynomial of $h$, the *Taylor series*:
 #
-# $$ f(x \pm h) = f(x) \pm h f'(x) + \frac{h^2}{2} f''(x) \pm \frac{h^3}{6} f'''(x) + \dots $$
+# $$ f(x \pm h) = a_0 \pm a_1 h + a_2 h^2 \pm a_3 h^3 + \dots $$
 #
-# In the central difference $f$ and $f''$ cancel. What is left is $f'(x) + \frac{h^2}{6} f'''(x)$: with a step ten times
-# smaller the error is a hundred times smaller. One-sided, $f''$ stays, and the error falls only by ten.
+# Here $a_0$ is $f(x)$, $a_1$ is the slope that we want, and $a_2$ is half of the second derivative. Put it in:
+#
+# $$ \frac{f(x + h) - f(x)}{h} = a_1 + a_2 h + \dots \qquad \frac{f(x + h) - f(x - h)}{2h} = a_1 + a_3 h^2 + \dots $$
+#
+# With a step ten times smaller the one-sided error is ten times smaller, and the central one a hundred times.
 
 
 # %%
@@ -62,7 +65,8 @@ def slope(f, x, h=1e-5):
 exact = math.cos(1.0)  # the derivative of the sine
 one_sided_error = [abs(one_sided(math.sin, 1.0, h) - exact) for h in (0.1, 0.01)]
 central_error = [abs(slope(math.sin, 1.0, h) - exact) for h in (0.1, 0.01)]
-print("one-sided:", one_sided_error, " central:", central_error)
+print("one-sided:", one_sided_error)
+print("central:  ", central_error)
 assert slope(square, 3.0, h=0.25) == 6.0
 assert 9 < one_sided_error[0] / one_sided_error[1] < 11
 assert 99 < central_error[0] / central_error[1] < 101
@@ -185,7 +189,7 @@ assert abs(along - (direction[0] * da + direction[1] * db)) < 1e-8
 # says what is wrong, and never how it is right.
 #
 # **01-1.** `curvature(f, x, h)`: the second derivative of `f` at the number `x`, from the values of `f` at `x - h`, `x`
-# and `x + h`. The Taylor series above has what you need: add where the slope subtracts.
+# and `x + h`. The Taylor series above has what you need.
 #
 # **01-2.** `gradient(f, x, h)`: all partial derivatives of `f` at the NumPy array `x`, which may have any shape, by
 # central differences. `f` takes such an array and returns a number. Leave `x` as it was.

@@ -1,3 +1,4 @@
 """The judges of all exercises, a file a chapter; importing this fills `forgenb.course.exercise.EXERCISES`."""
 
 from . import arrays as arrays
+from . import slopes as slopes

@@ -65,7 +65,7 @@ def _one_sided(x: np.ndarray, h: float, kept: bool = False) -> np.ndarray:
     return found
 
 
-@exercise("01-2", "All partial derivatives of a function of an array")
+@exercise("01-2", "All partial derivatives at an array")
 def gradient(answer: Callable) -> None:
     """It takes a function of an array, the array and a step, and returns an array of its shape."""
     for shape in ((4,), (2, 3), (1,), (2, 1, 2)):
@@ -94,7 +94,7 @@ def gradient(answer: Callable) -> None:
             raise Mistaken(f"With {given} the numbers are right, but x is no longer what it was.")
 
 
-@exercise("01-3", "The slope along a direction, with two calls")
+@exercise("01-3", "The slope along a direction")
 def slope_along(answer: Callable) -> None:
     """It takes a function of an array, the array, a direction and a step."""
     for shape in ((5,), (2, 3), (20,)):
