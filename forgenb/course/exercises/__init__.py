@@ -3,3 +3,4 @@
 from . import arrays as arrays
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
+from . import ten_minutes as ten_minutes
