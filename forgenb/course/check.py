@@ -69,13 +69,15 @@ def check(number: str, answer: Callable) -> Verdict:
     except Mistaken as mistaken:
         return Verdict(number, False, str(mistaken))
     except Exception as error:
-        return Verdict(number, False, _raised(asked, error))
+        return Verdict(number, False, _raised(asked, answer, error))
     return Verdict(number, True, f"{asked.function} is right on all hidden inputs.")
 
 
-def _raised(asked: Exercise, error: Exception) -> str:
+def _raised(asked: Exercise, answer: Callable, error: Exception) -> str:
     if isinstance(error, NotImplementedError):
         return f"{asked.function} is not written yet: {asked.title[0].lower()}{asked.title[1:]}."
-    last = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    file = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    last = next((frame for frame in reversed(frames) if frame.filename == file), frames[-1])
     told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"{asked.function} raises {told} (line {last.lineno}: {last.line})"

@@ -26,6 +26,16 @@ def test_an_answer_that_raises_is_a_verdict():
     assert "return dout.no_such_thing" in verdict.explanation
 
 
+def test_the_line_that_is_told_is_the_learner_s():
+    def sum_to(dout, shape):
+        return np.sum(dout, axis="x")
+
+    verdict = check("03-1", sum_to)
+    assert "sum_to raises TypeError: " in verdict.explanation
+    assert 'return np.sum(dout, axis="x"))' in verdict.explanation
+    assert "sum_to raises AxisError: " in check("03-1", np.sum).explanation
+
+
 def test_a_number_is_given_once():
     with pytest.raises(ValueError, match="exercise 03-1 stands twice"):
         exercise("03-1", "again")(lambda answer: None)
