@@ -3,4 +3,5 @@
 from . import arrays as arrays
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
+from . import softmax as softmax
 from . import ten_minutes as ten_minutes
