@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 0. Ten minutes from zero
 #
-# From nothing to a trained network, with a look at every part on the way. Nothing here is explained to the bottom; the
-# chapters after this one do that, one part at a time, and begin with no more than school calculus.
+# forgenb computes with arrays and finds the slopes of what was computed, and slopes are what networks learn by. This
+# page goes from an empty environment to a trained network, with a look at each part on the way. It shows and does not
+# explain: that is for the chapters after it, which take one part at a time and begin at school calculus.
 #
 # ## Install
 #
-# You need Python 3.11, 3.12 or 3.13, and a network once. In the folder of the project:
+# You need Python 3.11, 3.12 or 3.13, and an internet connection once. In the project's folder:
 #
 # ```sh
 # python3 -m venv .venv
@@ -14,14 +15,14 @@
 # .venv/bin/python tutorials/00_ten_minutes.py
 # ```
 #
-# The last line runs this page. Every chapter is a plain Python file: read it here, run it there, change it and run it
-# again. The first run compiles the kernels that it meets, and keeps them for all later ones.
+# The last line runs this page: every chapter is a plain Python file, to be read here, run there, changed and run again.
+# The first run takes longer, since it compiles what it needs and keeps that for later ones.
 #
 # ## Tensors
 #
-# A **tensor** is an array of numbers that can be differentiated by. `fnb.tensor` makes one from numbers, lists or NumPy
-# arrays. Operators and methods mean what they mean in NumPy, and `@` is the matrix product. Every op is also a
-# function in `fnb.ops`, such as the hyperbolic tangent `fnb.ops.tanh`.
+# A **tensor** is an array of numbers. `fnb.tensor` makes one from numbers, lists or NumPy arrays. Operators and methods
+# mean what they mean in NumPy, and `@` is the matrix product. What a tensor can go through is called an *op*, and each
+# one is a function in `fnb.ops`, such as the hyperbolic tangent `fnb.ops.tanh`.
 
 # %%
 import textwrap
@@ -35,7 +36,7 @@ x = fnb.tensor([[1.0, 2.0], [3.0, 4.0]])
 w = fnb.tensor([[0.5], [-0.5]])
 y = fnb.ops.tanh(x @ w)
 print(y, y.shape, y.dtype)
-print(y.sum().item())  # a number for Python
+print(y.sum().item())  # a plain Python number
 assert np.allclose(y.numpy(), np.tanh(x.numpy() @ w.numpy()))
 
 # %% [markdown]
@@ -69,22 +70,23 @@ print(tape)
 assert [entry.op for entry in tape.entries] == ["w", "matmul", "tanh", "square", "sum"]
 
 # %% [markdown]
-# There is one line for each entry. Its inputs are numbers of earlier lines; `-` is a constant such as `x`, for which
-# nobody wants a gradient. `saved` is what the entry keeps for backward, `kernels` names the compiled loops that ran,
-# and the last columns are their times in microseconds. Where a time is large, a kernel was used for the first time.
+# There is one line for each entry. `inputs` gives the lines that it reads; `-` is a constant such as `x`, for which
+# nobody wants a slope. `saved` is what it keeps for backward, `kernels` names the compiled loops that ran, and the last
+# columns are their times in microseconds. Where a time is large, a kernel was used for the first time.
 #
 # ## Is a gradient right?
 #
-# `fnb.gradcheck` needs no belief. It moves the inputs a little, looks at what the function does, and compares.
+# All the slopes together are called the *gradient*. You need not believe that it is right: `fnb.gradcheck` moves the
+# inputs a little, looks at what the function does, and compares.
 
 # %%
 numbers = np.array([0.3, -1.2, 2.0])
 assert fnb.gradcheck(lambda x: (fnb.ops.tanh(x) * x).sum(), numbers)
 
 # %% [markdown]
-# With `fnb.custom_op` you can make an op of a function and a backward rule of your own. This rule is wrong, since the
-# slope of $x^2$ is $2x$ and not $x$. The check raises `fnb.errors.GradcheckError`, whose last sentence says what is the
-# matter.
+# With `fnb.custom_op` you make an op of a function and a *backward rule*, which takes the gradient of the result to
+# that of the input. The rule below is wrong, since the slope of $x^2$ is $2x$ and not $x$. So the check raises
+# `fnb.errors.GradcheckError`, and its last sentence says what is the matter.
 
 # %%
 halved = fnb.custom_op(lambda x: x * x, lambda dout, x: dout * x)
@@ -114,7 +116,8 @@ points = (points + draws.normal(0, 0.1, points.shape)).astype("float32")
 # bias, `fnb.nn.Tanh` bends. Two numbers go in and two scores come out, one for each moon. `fnb.ops.cross_entropy` makes
 # one number of scores and right answers: the loss, which is small where the right score is much the larger one. An
 # optimiser such as `fnb.optim.AdamW` moves the weights a little against their slopes, as they stand in `grad`.
-# `fnb.seed` fixes what is random, so that you see the same network as we do.
+# `zero_grad` clears the slopes of the step before, since `backward` adds to what is there. And `fnb.seed` fixes what is
+# random, so that you see the same network as we do.
 
 
 # %%
@@ -150,8 +153,8 @@ assert losses[:10] == one_by_one
 assert losses[-1] < 0.02 < losses[0]
 
 # %% [markdown]
-# Does it tell the moons apart? To use a network needs no gradients, only to train it does. Inside `fnb.no_grad` nothing
-# is written down.
+# Does it tell the moons apart? Training needs gradients and use does not, so nothing is written down inside
+# `fnb.no_grad`.
 
 # %%
 with fnb.no_grad():
@@ -160,7 +163,8 @@ print(f"loss {losses[-1]:.1e}, {np.mean(chosen == moon):.1%} of the points right
 assert np.mean(chosen == moon) > 0.99
 
 # %% [markdown]
-# The recorded step can be read. Each line is a kernel, in the order in which they run.
+# The recorded step can be read. Each line is a kernel with the shapes that it works on, in the order in which they run;
+# `gemm` is the matrix product.
 
 # %%
 print(fast.routine)

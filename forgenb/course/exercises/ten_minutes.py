@@ -13,7 +13,7 @@ from ...creation import tensor
 from ...functional import grad
 from ...ops.pointwise import exp
 from ...tensor import Tensor
-from ..exercise import exercise
+from ..exercise import Mistaken, exercise
 from ..judging import draw, expect, expect_rule
 
 HALF = "the numbers have the precision of float32: let the tensor have the dtype of x."
@@ -40,11 +40,17 @@ def gradient_of(answer: Callable) -> None:
         ("the sum of squares", _squares, lambda x: 2 * x, (1,)),
     ):
         x = draw(*shape)
-        value = f(tensor(x)).numpy()
+        value, given = f(tensor(x)).numpy(), f"{name} of an array of shape {shape}"
+        found = answer(f, x.copy())
+        if found is None:
+            raise Mistaken(
+                f"With {given} it returns None: a return statement is missing, or it returns the grad of a tensor "
+                "that backward did not reach."
+            )
         expect(
-            answer(f, x.copy()),
+            found,
             slopes(x),
-            f"{name} of an array of shape {shape}",
+            given,
             [
                 ("this is the value of the function, not its gradient.", value),
                 ("this is the array itself; its gradient is asked for.", x),

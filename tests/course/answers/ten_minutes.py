@@ -59,8 +59,8 @@ def stuck(f, x, rate, steps):
 WRONG = [
     ("00-1", "returns the value", lambda f, x: f(fnb.tensor(x)), "this is the value of the function"),
     ("00-1", "loses digits", lambda f, x: gradient_of(f, x.astype("float32")), "precision of float32"),
-    ("00-1", "asks the result", of_the_result, "returns None"),
-    ("00-1", "calls no backward", without_backward, "returns None"),
+    ("00-1", "asks the result", of_the_result, "a tensor that backward did not reach"),
+    ("00-1", "calls no backward", without_backward, "a tensor that backward did not reach"),
     ("00-1", "does not ask for a gradient", untracked, "requires_grad=True"),
     ("00-1", "adds up", lambda f, x: gradient_of(f, x).sum(), "summed to one number"),
     ("00-2", "walks uphill", lambda f, x, rate, steps: descend(f, x, -rate, steps), "it walks uphill"),
@@ -70,7 +70,7 @@ WRONG = [
     ("00-2", "forgets the rate", lambda f, x, rate, steps: descend(f, x, 1.0, steps), "the learning rate is not used"),
     ("00-3", "forgets the 3", lambda dout, x: dout * x * x, "a factor 3 is missing"),
     ("00-3", "forgets dout", lambda dout, x: 3.0 * x * x, "leaves out the incoming gradient"),
-    ("00-3", "writes the value", lambda dout, x: dout * x * x * x, "usual mistake"),
+    ("00-3", "writes the value", lambda dout, x: dout * x * x * x, "1/3 times input 0 is too much"),
     ("00-3", "forgets a power", lambda dout, x: dout * 3.0 * x, "a factor input 0 is missing"),
     ("00-3", "returns nothing", lambda dout, x: None, "returns None"),
 ]
