@@ -113,13 +113,13 @@ assert one_sided(abs, 0.0, h=-1e-5) == -1.0
 assert slope(abs, 0.0) == 0.0
 
 # %% [markdown]
-# So a careful check looks at both sides. `fnb.gradcheck` does, and says "not differentiable here" where they differ.
+# So a careful check looks at both sides. `fnb.gradcheck` does, and judges nothing where they differ.
 #
 # ## Several numbers
 #
-# Five points lie near a line $y = ax + b$. How wrong a line is, is told by the mean of its squared errors. That is our
-# first loss, and $a$ and $b$ are its parameters. There is a slope for each, with the other held fixed: the **partial
-# derivatives** $\partial L / \partial a$ and $\partial L / \partial b$. Together they are the **gradient**.
+# Five points lie near a line $y = ax + b$. The mean of the squared errors says how wrong a line is. It is our first
+# loss, call it $L$, and $a$ and $b$ are its parameters. There is a slope for each, with the other held fixed: the
+# **partial derivatives** $\partial L / \partial a$ and $\partial L / \partial b$. Together they are the **gradient**.
 
 # %%
 x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0])
@@ -141,8 +141,9 @@ assert abs(db - np.mean(2 * (0 - y))) < 1e-8
 
 # %% [markdown]
 # Both are negative: a larger $a$ and a larger $b$ would make the loss smaller. So move each number a little *against*
-# its slope, and again from there. This is **gradient descent**, and it is how every network in this course learns. The
-# factor 0.1 is the *learning rate*: too small and it takes long, too large and it overshoots.
+# its slope, and again from there. This is **gradient descent**, and all networks of this course learn
+# by some form of it. The factor 0.1 below is the *learning rate*: too small and it takes long, too large and it
+# overshoots.
 
 # %% {"mystnb": {"image": {"alt": "Contours of the loss over a and b, and a path down to its lowest point"}}}
 a, b = 0.0, 0.0
@@ -165,8 +166,8 @@ plt.show()
 # %% [markdown]
 # ## What it costs
 #
-# Two calls of the function for each parameter, for one step of descent. With two parameters that is nothing. The GPT of
-# chapter 17 has hundreds of thousands: each step would run the whole network as often as that, twice.
+# Two calls of the function for each parameter, for one step of descent. With two parameters that is nothing. But even a
+# small GPT has hundreds of thousands, and for a single step all of it would run twice as often as that.
 #
 # There is one cheap question, though. Move *all* parameters at once, each by $h$ times a number $v_i$ of your choice:
 #
@@ -219,5 +220,5 @@ for number, answer in (("01-1", curvature), ("01-2", gradient), ("01-3", slope_a
 # %% [markdown]
 # ## Where to go next
 #
-# Chapter 2 gets all partial derivatives at once, for about the price of running the function twice, whether there are
-# two or a million.
+# Chapter 2 gets all partial derivatives at once, for a few times the price of one run, whether there are two or a
+# million.
