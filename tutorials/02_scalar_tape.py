@@ -2,8 +2,8 @@
 # # 2. A tape of closures in forty lines
 #
 # Chapter 1 paid for each slope with two runs of the function. This chapter gets all slopes from *one* run and one walk
-# back over what it did. The walk needs two things, the chain rule and a list, and both fit into one small class. No
-# arrays yet and nothing of forgenb's: plain numbers, plain Python. The rest of the library is this idea, made fast.
+# back over what it did. That takes a rule from school, the chain rule, and a list, and both fit into one small class.
+# It is plain Python on plain numbers and uses nothing of forgenb. The rest of the library is this idea, made fast.
 #
 # ## The chain rule, from the back
 #
@@ -25,9 +25,9 @@
 # u &= w x      & \bar w &= \bar u \, x, \quad \bar x = \bar u \, w
 # \end{aligned} $$
 #
-# Look at one row at a time. It needs the gradient of its own result, and numbers that were at hand when the step was
-# computed. It needs nothing of the other steps. So every step can bring its own little function, its **backward rule**:
-# the gradient of the result goes in, the gradients of the inputs come out.
+# Look at one row at a time. It needs the gradient of its own result and the numbers that were at hand when the step was
+# computed, and nothing of the other steps. So every step can bring its own little function, its **backward rule**: the
+# gradient of the result goes in, the gradients of the inputs come out.
 #
 # ## The class
 #
@@ -85,10 +85,10 @@ class Scalar:
 
 
 # %% [markdown]
-# The last method is all there is to backward. It walks over the tape from its end, hands each rule the gradient of its
-# result, and adds what comes out to the gradients of the inputs. Then the tape is cleared, for the next run.
+# The last method is the walk back. It goes over the tape from its end, hands each rule the gradient of its result, and
+# adds what comes out to the gradients of the inputs. Then it clears the tape, for the next run. There is no more to it.
 #
-# Run the neuron, and look at the tape before it is gone. A rule knows where it was made, so its entry has a name.
+# Run the neuron, and look at the tape before it is gone. The full name of a closure has the method in it that made it.
 
 # %%
 w, x, b = Scalar(0.5), Scalar(-1.5), Scalar(0.25)
@@ -100,7 +100,7 @@ assert len(TAPE) == 3
 
 loss.backward()
 print(f"dw = {w.grad:.4f}, dx = {x.grad:.4f}, db = {b.grad:.4f}")
-bend = 1 - loss.value**2
+bend = 1 - loss.value * loss.value
 assert (w.grad, x.grad, b.grad) == (bend * -1.5, bend * 0.5, bend)
 
 
@@ -136,7 +136,7 @@ compare(lambda x, y: (x * y - y).exp() * x.tanh(), 0.7, -0.4)
 #    + \frac{\partial L}{\partial v} \frac{\partial v}{\partial w}. $$
 #
 # **The gradient of a value is the sum over its uses.** That is why `backward` says `+=`. With `=` the use that is
-# visited last would win, and the others would be lost. It may be the commonest mistake in programs of this kind.
+# visited last would win, and the others would be lost. It is an easy mistake to make.
 
 # %%
 w = Scalar(3.0)
@@ -187,8 +187,8 @@ assert math.isclose(x.grad, 0.9999**10_000, rel_tol=1e-9)
 #
 # $$ f(x) = c + \sum_{k=1}^{4} a_k \tanh(w_k x + b_k) $$
 #
-# It shall learn a sine from 25 points. The loss is the mean of the squared errors, as in chapter 1, and so is the
-# descent. New is where the gradient comes from: one run and one walk back for all 13.
+# It shall learn a sine from 25 points. Loss and descent are those of chapter 1. New is where the gradient comes from:
+# one run and one walk back for all 13.
 
 # %% {"mystnb": {"image": {"alt": "Points on a sine: the untrained curve misses them, the trained one meets them"}}}
 draws = random.Random(1)

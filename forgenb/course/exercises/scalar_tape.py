@@ -92,6 +92,9 @@ class _Number:
     def __init__(self, value: float):
         self.value = value
 
+    def __repr__(self) -> str:
+        return f"the number {self.value:.4g}"
+
 
 def _recorded(first: float, second: float) -> tuple[list[Entry], _Number, list[_Number]]:
     """A tape, its root, and numbers to differentiate by: leaves, one that is not used, an inner one and the root."""

@@ -79,6 +79,6 @@ WRONG = [
         "starts from the last entry",
     ),
     ("02-3", "writes into the numbers", writing, "has no attribute 'grad'"),
-    ("02-3", "has no zero for what is not used", strict, "raises KeyError"),
+    ("02-3", "has no zero for what is not used", strict, "raises KeyError: the number 0.6"),
 ]
 """Exercise, mistake in words, answer, and what the verdict must say."""
