@@ -16,7 +16,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from typing import Any
 
 from .errors import TapeError
@@ -95,15 +95,13 @@ class _NoGrad:
     """What `no_grad` returns: a context that may be entered again and again, and a decorator."""
 
     def __init__(self):
-        self._blocks: list = []
+        self._tokens: list[Token[bool]] = []
 
     def __enter__(self) -> None:
-        block = recording(False)
-        block.__enter__()
-        self._blocks.append(block)
+        self._tokens.append(_RECORDING.set(False))
 
     def __exit__(self, *error) -> None:
-        self._blocks.pop().__exit__(*error)
+        _RECORDING.reset(self._tokens.pop())
 
     def __call__(self, function: Callable) -> Callable:
         if inspect.isgeneratorfunction(function):

@@ -141,3 +141,38 @@ def test_scatter_add_refuses_a_broadcast_view():
     dst = fnb.ops.broadcast_to(fnb.tensor(np.zeros(3, "float32")), (4, 3))
     with pytest.raises(ArgumentError, match="share memory"):
         fnb.ops.scatter_add_(dst, [0], fnb.tensor(np.ones((1, 3), "float32")))
+
+
+WRITES = {
+    "assign_": lambda t: t.assign_(0.0),
+    "t[...] =": lambda t: t.__setitem__(Ellipsis, 0.0),
+    "scatter_add_": lambda t: fnb.ops.scatter_add_(t, [0], t[:1] * -1.0),
+    "kv_append": lambda t: fnb.ops.kv_append(t, t * 0.0, 0),
+    "kv_put": lambda t: fnb.ops.kv_put(t, fnb.tensor(np.zeros((1, 6), np.float32)), [0], 1),
+}
+
+
+@pytest.mark.usefixtures("each_backend")
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_write_reaches_views_and_no_copies_on_any_backend(write):
+    t = fnb.tensor(np.full((1, 1, 2), 3.0, np.float32))
+    copies = [t.copy(), copy.deepcopy(t), fnb.tensor(t), t.to("python").to(t.backend.name)]
+    views = [t.detach(), t[0], t.reshape(2)]
+    copies = [c for c in copies if c.memory is not t.memory]
+    assert len(copies) >= 2
+    write(t)
+    assert [v.numpy().any() for v in (t, *views)] == [False] * 4
+    assert all((c.numpy() == 3).all() for c in copies)
+
+
+@pytest.mark.usefixtures("each_backend")
+def test_a_step_of_an_optimiser_reaches_views_and_no_copies_on_any_backend():
+    p = fnb.Parameter(fnb.tensor(np.full(2, 3.0, np.float32)))
+    made, view = copy.deepcopy(p), p.detach()
+    optimizer = fnb.optim.AdamW([p], 0.1)
+    (p * 2.0).sum().backward()
+    state = optimizer.state_dict()
+    optimizer.step()
+    assert view.tolist() == p.tolist() != [3, 3]
+    assert made.tolist() == [3, 3]
+    assert list(state) == ["step"]

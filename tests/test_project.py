@@ -29,6 +29,7 @@ LAYERS = [
         "tape_drawing",
         "tape_table",
         "functional",
+        "recompute",
         "derivatives",
         "dtypes",
         "random",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import forgenb as fnb
 from forgenb import random
 from forgenb.errors import ArgumentError
 
@@ -55,6 +56,15 @@ def test_dropout_scale_bits():
     scale = random.dropout_scale(0.3)
     assert scale.dtype == np.float32
     assert scale.view(np.uint32) == 0x3FB6DB6E
+
+
+@pytest.mark.usefixtures("each_backend")
+@pytest.mark.parametrize("p", [0.15, 0.45, 0.8])
+def test_kept_elements_have_the_scale_of_the_host_on_every_backend(p):
+    """A division in float32 on a device gives other bits for these rates."""
+    kept = fnb.ops.dropout(fnb.tensor(np.ones(64, np.float32)), p, 1).numpy()
+    assert set(kept[kept != 0].tolist()) == {float(np.float32(1 / (1 - p)))}
+    assert np.float32(1) / (np.float32(1) - np.float32(p)) != random.dropout_scale(p)
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.0, float("nan")])

@@ -27,6 +27,31 @@ def test_a_chain_of_50000_additions_is_dropped_without_a_sweep():
     del y
 
 
+def test_a_sweep_frees_values_and_gradients_as_it_uses_them():
+    """Ten values are saved; nothing is added to them but the few that one rule works with, and they fall away."""
+    size = 8 * 10_000
+    x = leaf(np.full(10_000, 0.5))
+    with fnb.peak_memory() as peak:
+        y = x
+        for _ in range(10):
+            y = fnb.ops.exp(-y)
+        forward = peak.now
+        root = y.sum()
+        del y
+        root.backward()
+    assert forward >= 10 * size
+    assert peak.nbytes <= forward + 3 * size
+    assert x.grad.size == 10_000
+
+
+def test_a_sweep_leaves_nothing_but_gradients_of_leaves():
+    x = leaf(np.full(10_000, 0.5))
+    with fnb.peak_memory() as peak:
+        root = fnb.ops.exp(fnb.ops.exp(-x)).sum()
+        root.backward()
+        assert peak.now <= 8 * 10_000 + 1000
+
+
 def test_a_consumed_part_of_another_graph_is_refused_and_no_gradient_changes():
     x, w = leaf(2.0), leaf(5.0)
     shared = x * x

@@ -40,6 +40,8 @@ from .templates import launcher_text, operand_types, panel_text
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "boundscheck": False}
 """``NUMBA_BOUNDSCHECK=1`` goes before this: indices are then checked, and a wrong one is reported as unraisable."""
+INNER: dict[str, Any] = {**OPTIONS, "forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Of a function that only a launcher calls: inlined there, and callable from nowhere else."""
 SIGNATURE = nt.void(nt.int64, nt.int64, nt.int64)
 PANEL_SIGNATURE = nt.int64(*(nt.int64,) * 8)
 TYPES = {
@@ -213,7 +215,7 @@ def _jit(function: types.FunctionType, home: str, done: dict):
         for name, value in list(names.items()):
             if isinstance(value, types.FunctionType):
                 names[name] = _jit(value, home, done)
-        done[function] = njit(**OPTIONS, forceinline=True)(function)
+        done[function] = njit(**INNER)(function)
     return done[function]
 
 
@@ -223,9 +225,16 @@ def compiled() -> list[Compiled]:
 
 
 def assembly(launcher: Compiled) -> str:
-    """The machine code of a launcher as text: compiled once more, since the store keeps code without it."""
+    """The machine code of a launcher as text."""
+    return library(launcher).get_asm_str()
+
+
+def library(launcher: Compiled) -> Any:
+    """What Numba made of a launcher, to look into: compiled anew if it is from the store, which keeps no text."""
+    if not _was_found(launcher.handle):
+        return launcher.handle._library
     module = sys.modules[f"forgenb_launcher_{launcher.key}"]
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaWarning)
         made: Any = cfunc(SIGNATURE, **OPTIONS)(module.launch)
-    return made._library.get_asm_str()
+    return made._library

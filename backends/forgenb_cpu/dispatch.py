@@ -1,6 +1,6 @@
-"""Which way a product takes: the register tile, or the library in use for products that are large enough.
+"""Which way a product takes: the stream of one row, the register tile, or the library in use for large products.
 
-The choice depends on the shape and on `FORGENB_BLAS` alone. Imports the tile, the libraries and `forgenb.errors`.
+The choice depends on the shape and on `FORGENB_BLAS` alone. Imports the ways, the libraries and `forgenb.errors`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .library import Library
 from .mkl import mkl_library, mkl_path
 from .openblas import scipy_library
 from .products import PACK
+from .stream import stream_launcher, strips
 from .tiled import lowest_band, share_height, tile_blocks, tiled_launcher
 
 LIBRARIES: dict[str, Callable[[], Library]] = {"scipy": scipy_library, "mkl": mkl_library}
@@ -93,7 +94,9 @@ def product_launch(
         m, n, a, b, lda, ldb, ldo = n, m, b, a, ldb, lda, m
         flags, strides = (not flags[1], not flags[0]), (*strides[2:4], *strides[0:2], *strides[4:])
     matrices, flop = outer * inner, 2 * m * n * k
-    if _by_tile(blas, shape):
+    if _by_tile(blas, shape) and m == 1 and matrices == 1 and not flags[1]:
+        launcher, cut, function = stream_launcher(real), strips(n, k, real), 0
+    elif _by_tile(blas, shape):
         launcher, cut, function = tiled_launcher(real), tile_blocks(matrices, m, n, k, flags, real), 0
         if bands:
             height = share_height(m // bands, flags)

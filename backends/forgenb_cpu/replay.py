@@ -49,6 +49,9 @@ def launch(begin, end, args):
 SERIAL = 100_000.0
 """Nanoseconds of work below which a stage stays on one thread: what another core wrote last comes slowly."""
 
+FETCHED = 30_000.0
+"""The same for products of one row, which wait for weights: any core reads those as fast as another."""
+
 
 class Replay:
     """A program that is ready to run.
@@ -145,7 +148,7 @@ def _staged(table: np.ndarray, stages: list, seats: int) -> tuple[np.ndarray, li
     """
     function, rows, keep = run_tasks().address, [], []
     for stage in stages:
-        if stage.cost < SERIAL or len(stage.tasks) < 2:
+        if len(stage.tasks) < 2 or (stage.cost < SERIAL and stage.fetching < FETCHED):
             numbers = sorted({call[0] for task in stage.tasks for call in task.calls})
             rows += [(table[n, 0], table[n, 1], table[n, 1], table[n, 3]) for n in numbers]
             continue

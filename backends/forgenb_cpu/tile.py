@@ -14,7 +14,7 @@ from numba import types as nt
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from .vectors import INT64, at, call, first_lanes, fused, lanes, load, prefetch, spread, store, zeros
+from .vectors import INT64, at, call, combined, first_lanes, fused, lanes, load, prefetch, spread, store, zeros
 
 VECTORS = 2
 """Vectors in a row of a panel."""
@@ -129,5 +129,5 @@ def emit_store(builder, sums, masks, alpha, scale, out, base, skip) -> None:
                     at(builder, p, builder.add(builder.mul(step, INT64(row)), INT64(v * width)), sums[0].type)
                     for p, step in (out, base)
                 )
-                shift = builder.fmul(scale, load(builder, below, mask))
-                store(builder, fused(builder, sums[row * vectors + v], alpha, shift), target, mask)
+                total = sums[row * vectors + v]
+                store(builder, combined(builder, total, alpha, load(builder, below, mask), scale), target, mask)

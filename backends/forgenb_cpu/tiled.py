@@ -45,10 +45,9 @@ BEFORE = """\
     fill({real}(0), start)
 """
 
-BLOCK = """\
+PARTS = """\
         parts = max((k + {depth} - 1) // {depth}, 1)
         part = max((k + parts - 1) // parts, 1)
-        packs = trans_a and lda > {near} and rows >= {large} and columns > {width}
         for first_k in range(0, max(k, 1), part):
             depth = min(k - first_k, part)
             base, base_row, base_step, factor = start, int64(0), int64(0), {real}(1)
@@ -61,6 +60,15 @@ BLOCK = """\
             elif beta != 0:
                 base, base_row, base_step, factor = out_at, ldo, int64(1), beta
             left, left_step = a_at + {size} * first_k * a_step, a_step
+"""
+"""Text that goes through k part by part: what a part starts from, and where a begins in it."""
+
+BLOCK = (
+    """\
+        packs = trans_a and lda > {near} and rows >= {large} and columns > {width}
+"""
+    + PARTS
+    + """\
             if packs:
                 pack_left(left, lda, left_room, depth, rows)
                 left, left_step = left_room, int64({room_step})
@@ -95,6 +103,7 @@ BLOCK = """\
                     base_tile = base + {size} * (first * base_row + column * base_step)
 {calls}                    row += done
 """
+)
 
 CALL = """\
                     {word} count == {count}:

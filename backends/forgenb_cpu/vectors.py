@@ -64,6 +64,11 @@ def fused(builder, a, b, c):
     return call(builder, f"llvm.fma.{suffix(a.type)}", a.type, [a, b, c])
 
 
+def combined(builder, total, alpha, below, scale):
+    """``alpha total + scale below``: how a product ends."""
+    return fused(builder, total, alpha, builder.fmul(scale, below))
+
+
 def first_lanes(builder, count, width: int):
     """The mask of the first `count` lanes."""
     numbers = ir.Constant(ir.VectorType(INT64, width), list(range(width)))
@@ -97,10 +102,10 @@ def _size(kind: ir.VectorType) -> int:
     return 8 if isinstance(kind.element, ir.DoubleType) else 4
 
 
-def prefetch(builder, pointer, writes: bool = False) -> None:
-    """Ask for the line of the cache that a pointer is in."""
+def prefetch(builder, pointer, writes: bool = False, level: int = 1) -> None:
+    """Ask for the line that a pointer is in, to come into the first or the second cache."""
     place = builder.bitcast(pointer, ir.IntType(8).as_pointer())
-    call(builder, "llvm.prefetch.p0", ir.VoidType(), [place, INT32(int(writes)), INT32(3), INT32(1)])
+    call(builder, "llvm.prefetch.p0", ir.VoidType(), [place, INT32(int(writes)), INT32(4 - level), INT32(1)])
 
 
 def transposed(builder, rows: list) -> list:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from .contenders.specs import CONTENDERS, OWN
-from .measure import Plan, Row, check_losses, save
+from .measure import Plan, Row, alternating, check_losses, save
 from .process import PATIENCE, environment, script
 
 __all__ = ["compare_cold"]
@@ -41,11 +41,10 @@ def compare_cold(plan: Plan, tell: Callable[[str], None] = lambda text: None) ->
     turns: dict[tuple[str, str], list[float]] = {key: [] for key in rows}
     with tempfile.TemporaryDirectory() as folder:
         files = {workload: save(folder, workload) for workload in (FIRST, LARGE)}
-        for turn in range(plan.rounds):
-            for name in list(plan.contenders)[:: 1 if turn % 2 == 0 else -1]:
-                tell(f"cold: round {turn + 1} of {plan.rounds}, {name}")
-                for kind, seconds in _turn(plan, name, rows, files, folder, turn):
-                    turns[kind, name].append(seconds * 1e3)
+        for turn, name in alternating(list(plan.contenders), plan.rounds):
+            tell(f"cold: round {turn + 1} of {plan.rounds}, {name}")
+            for kind, seconds in _turn(plan, name, rows, files, folder, turn):
+                turns[kind, name].append(seconds * 1e3)
     for kind in KINDS:
         mine = {name: rows[kind, name] for name in plan.contenders}
         check_losses(mine, {n: [row.loss_first] for n, row in mine.items() if row.loss_first is not None})

@@ -6,6 +6,7 @@ Imports `process`, `data` and the specs; it prints nothing.
 from __future__ import annotations
 
 import math
+import shutil
 import statistics
 import tempfile
 import time
@@ -13,18 +14,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+
+from forgenb.errors import ArgumentError
 
 from .contenders.specs import OWN, SPECS, STEPS
 from .data import arrays
 from .process import WorkerProcess
 
-__all__ = ["Plan", "Row", "begin", "check_losses", "compare", "save", "take_turns"]
+__all__ = ["Plan", "Row", "alternating", "begin", "check_losses", "check_room", "compare", "save", "take_turns"]
+
+Name = TypeVar("Name")
 
 GATE_STEPS = 3
 TOLERANCE = 1e-4
 """Relative difference of the first losses above which two contenders do not do the same."""
+SPARE = 100_000_000
+"""Bytes that a disk keeps when a comparison has written its files."""
 PAUSE = 0.3
 """Seconds between two turns, in which waiting threads of the one before come to rest."""
 BUDGET = 6.0
@@ -83,9 +91,11 @@ class Row:
 
     def as_json(self) -> dict:
         """The fields that a script reads: those of a result, or of one that was skipped."""
-        names = ["workload", "contender", "threads"]
         results = ["median_ms", "min_ms", "max_ms", "loss_first", "loss_last", "peak_mb"]
-        return {name: getattr(self, name) for name in names + (["skipped"] if self.skipped else results)}
+        return self._fields(["skipped"] if self.skipped else results)
+
+    def _fields(self, names: Sequence[str]) -> dict:
+        return {name: getattr(self, name) for name in ("workload", "contender", "threads", *names)}
 
     def set_times(self, turns: Sequence[float]) -> None:
         """Sum the turns up, in milliseconds."""
@@ -156,6 +166,22 @@ def save(folder: str, workload: str) -> str:
     return file
 
 
+def check_room(folder: str, nbytes: int) -> None:
+    """Refuse to fill the disk of a temporary folder.
+
+    Raises
+    ------
+    ArgumentError
+        If it has less than `nbytes` and some more.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < nbytes + SPARE:
+        raise ArgumentError(
+            f"The comparison writes {nbytes:,} bytes into a temporary folder, and the disk of {folder!r} has {free:,}: "
+            "make room, or name another folder in TMPDIR."
+        )
+
+
 def begin(row: Row, worker: WorkerProcess, file: str) -> list[float]:
     """Import, build and run the first steps; no losses where one of these is not possible."""
     requests: list[tuple[str, dict]] = [
@@ -173,22 +199,28 @@ def begin(row: Row, worker: WorkerProcess, file: str) -> list[float]:
     return answer["losses"]
 
 
+def alternating(names: Sequence[Name], rounds: int) -> Iterator[tuple[int, Name]]:
+    """Turns of all: round and name, every second round backwards."""
+    for turn in range(rounds):
+        for name in names[:: 1 if turn % 2 == 0 else -1]:
+            yield turn, name
+
+
 def take_turns(
     plan: Plan, workload: str, rows: Mapping[str, Row], live: Mapping[str, WorkerProcess], tell: Callable
 ) -> None:
     """Time the workers that are alive in alternating turns, each as often, and write what they took into their rows."""
     times: dict[str, list[float]] = {name: [] for name in live}
-    for turn in range(plan.rounds):
-        for name in list(live)[:: 1 if turn % 2 == 0 else -1]:
-            if rows[name].skipped is not None:
-                continue
-            tell(f"{workload}: round {turn + 1} of {plan.rounds}, {name}")
-            time.sleep(PAUSE)
-            answer = live[name].ask("run", steps=plan.steps or STEPS[workload], seconds=BUDGET)
-            rows[name].skipped = answer.get("skipped")
-            if rows[name].skipped is None:
-                times[name].append(answer["ms"])
-                rows[name].loss_last = answer["loss"]
+    for turn, name in alternating(list(live), plan.rounds):
+        if rows[name].skipped is not None:
+            continue
+        tell(f"{workload}: round {turn + 1} of {plan.rounds}, {name}")
+        time.sleep(PAUSE)
+        answer = live[name].ask("run", steps=plan.steps or STEPS[workload], seconds=BUDGET)
+        rows[name].skipped = answer.get("skipped")
+        if rows[name].skipped is None:
+            times[name].append(answer["ms"])
+            rows[name].loss_last = answer["loss"]
     for name, turns in times.items():
         if rows[name].skipped is None:
             rows[name].set_times(turns)

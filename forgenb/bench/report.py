@@ -17,12 +17,14 @@ from .measure import Row
 __all__ = [
     "COLUMNS",
     "LEGEND",
+    "absent",
     "cells",
     "fastest_peer",
     "figure",
     "machine_line",
     "markdown",
     "shares",
+    "versions_line",
     "write_markdown",
 ]
 
@@ -85,16 +87,21 @@ def markdown(rows: Sequence[Row], limits: Mapping) -> str:
     peers = {name: fastest_peer(row for row in rows if row.workload == name) for name in {row.workload for row in rows}}
     done = [row for row in rows if row.skipped is None]
     lines.append(table(names, [(row.workload, *cells(row, peers[row.workload], limits)) for row in done]))
-    absent = [f"- {row.workload}, {row.contender}: {row.skipped}" for row in rows if row.skipped is not None]
-    return "\n".join([*lines, *(["", "Not measured:", "", *absent] if absent else [])]) + "\n"
+    return "\n".join([*lines, *absent(rows)]) + "\n"
 
 
-def write_markdown(text: str, path: str | os.PathLike[str]) -> None:
-    """Write results into a file: between its two lines `MARKS` if it has them, else in place of all it holds."""
+def absent(rows: Iterable[Row]) -> list[str]:
+    """Lines about the rows that were skipped, if there are any."""
+    lines = [f"- {row.workload}, {row.contender}: {row.skipped}" for row in rows if row.skipped is not None]
+    return ["", "Not measured:", "", *lines] if lines else []
+
+
+def write_markdown(text: str, path: str | os.PathLike[str], marks: tuple[str, str] = MARKS) -> None:
+    """Write results into a file: between its two lines `marks` if it has them, else in place of all it holds."""
     file = Path(path)
     page = file.read_text(encoding="utf-8") if file.exists() else ""
-    before, begin, rest = page.partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
+    before, begin, rest = page.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     whole = f"{before}{begin}\n\n{text}\n{end}{after}" if end else text
     file.write_text(whole, encoding="utf-8")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from forgenb.errors import ArgumentError
 
 from .contenders.specs import SPECS, STEPS, Transformer
-from .measure import BUDGET, Plan, Row, begin, check_losses, save, take_turns
+from .measure import BUDGET, Plan, Row, alternating, begin, check_losses, save, take_turns
 from .process import WorkerProcess
 from .projection import Cost, Link, fit_line
 
@@ -182,10 +182,9 @@ def _turns(
 ) -> tuple[float, ...]:
     """Milliseconds of a step at each of the values, which take turns."""
     times: dict[int, list[float]] = {value: [] for value in values}
-    for turn in range(rounds):
-        for value in values[:: 1 if turn % 2 == 0 else -1]:
-            _asked(worker, do, **{field: value})
-            times[value].append(_asked(worker, "run", steps=steps, seconds=BUDGET)["ms"])
+    for _, value in alternating(values, rounds):
+        _asked(worker, do, **{field: value})
+        times[value].append(_asked(worker, "run", steps=steps, seconds=BUDGET)["ms"])
     return tuple(statistics.median(turns) for turns in times.values())
 
 

@@ -3,13 +3,12 @@
 Imports `forgenb.bench` when it runs; what is measured, and how, is decided there.
 """
 
-import os
-import sys
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from forgenb.cli.bench_options import add_shared, check_file, interpreters, positive, refuse, telling, threads
+from forgenb.cli.bench_words import WORDS, add_words
 from forgenb.cli.common import Commands, say, say_json
 from forgenb.errors import ArgumentError
 
@@ -24,7 +23,7 @@ CHECKED_STEPS = 50
 
 def add_to(commands: Commands) -> None:
     """Add the command and its options."""
-    from forgenb.bench import CONTENDERS, SCALABLE, SPECS
+    from forgenb.bench import CONTENDERS, SCALABLE
 
     parser = commands.add_parser(
         "bench",
@@ -32,8 +31,8 @@ def add_to(commands: Commands) -> None:
         description="Time fixed workloads with forgenb and with whichever other libraries are installed. All begin "
         "with the same values, and only those that give the same losses are timed, in alternating rounds.",
     )
-    names = (*SPECS, COLD)
-    parser.add_argument("--workloads", nargs="+", choices=names, default=list(names), metavar="W", help=" ".join(names))
+    names = _workloads()
+    parser.add_argument("--workloads", nargs="+", choices=names, default=names, metavar="W", help=" ".join(names))
     parser.add_argument(
         "--contenders",
         nargs="+",
@@ -42,16 +41,7 @@ def add_to(commands: Commands) -> None:
         metavar="C",
         help=" ".join(CONTENDERS),
     )
-    parser.add_argument("--threads", type=_positive, metavar="N", help="of each contender (default all cores)")
-    parser.add_argument("--rounds", type=_positive, default=5, metavar="N", help="turns of each (default 5)")
-    parser.add_argument("--steps", type=_positive, metavar="N", help="timed steps in a turn (default by workload)")
-    parser.add_argument(
-        "--python",
-        action="append",
-        default=[],
-        metavar="CONTENDER=PATH",
-        help="the interpreter of a contender that is installed in another environment; may be repeated",
-    )
+    parser.add_argument("--steps", type=positive, metavar="N", help="timed steps in a turn (default by workload)")
     parser.add_argument(
         "--check",
         action="store_true",
@@ -66,27 +56,25 @@ def add_to(commands: Commands) -> None:
         help=f"instead of comparing, time steps of the GPT workloads ({', '.join(SCALABLE)}) over streams and "
         "processes, and project them to many nodes; processes need the extra mpi: pip install 'forgenb[mpi]'",
     )
-    parser.add_argument(
-        "--markdown",
-        metavar="FILE",
-        help="write all results into a file as a table, in place of what stands between its two marks, if it has them",
-    )
     parser.add_argument("--plot", metavar="FILE", help="draw the ratios into an svg, png or pdf file; needs matplotlib")
-    parser.add_argument("--json", action="store_true", help="print one JSON object a line")
+    add_shared(parser, word=False)
     parser.set_defaults(run=run)
+    add_words(parser)
 
 
 def run(arguments: Namespace) -> int:
     """Measure, and show each workload as soon as it is done."""
     from forgenb.bench import measure_limits
 
+    if arguments.word is not None:
+        refuse(_given(arguments, "--workloads", "--steps", "--check", "--plot"), arguments.word)
+        return WORDS[arguments.word](arguments)
     plan = _plan(arguments)
     _check_files(arguments)
     if arguments.check:
         return _check(plan, arguments.json)
     show: _Json | _Tables = _Json() if arguments.json else _Tables()
-    with _status() as status:
-        tell = status.update if status is not None else lambda text: None
+    with telling() as tell:
         tell("limits of this machine")
         limits = measure_limits(plan.threads, plan.pythons.get("forgenb-eager"))
         show.limits(limits)
@@ -109,12 +97,13 @@ def run_scaling(arguments: Namespace) -> int:
         write_markdown,
     )
 
-    _refuse_beside_scaling(arguments)
+    if arguments.word is not None:
+        raise ArgumentError(f"--scaling has no meaning for {arguments.word}: leave it away.")
+    refuse(_given(arguments, "--contenders", "--python", "--plot", "--check"), "--scaling")
     arguments.workloads = scalable(arguments.workloads)
     plan = _plan(arguments)
     _check_files(arguments)
-    with _status() as status:
-        tell = status.update if status is not None else lambda text: None
+    with telling() as tell:
         tell("limits of this machine")
         limits = measure_limits(plan.threads)
         found = []
@@ -135,8 +124,8 @@ def run_scaling(arguments: Namespace) -> int:
     return 0
 
 
-def _refuse_beside_scaling(arguments: Namespace) -> None:
-    """Options that say nothing about streams and processes."""
+def _given(arguments: Namespace, *names: str) -> dict[str, bool]:
+    """Which of these options were given."""
     from forgenb.bench import CONTENDERS
 
     given = {
@@ -144,10 +133,16 @@ def _refuse_beside_scaling(arguments: Namespace) -> None:
         "--python": bool(arguments.python),
         "--plot": arguments.plot is not None,
         "--check": arguments.check,
+        "--workloads": arguments.workloads != _workloads(),
+        "--steps": arguments.steps is not None,
     }
-    wrong = [name for name, there in given.items() if there]
-    if wrong:
-        raise ArgumentError(f"{wrong[0]} has no meaning for --scaling: leave it away.")
+    return {name: given[name] for name in names}
+
+
+def _workloads() -> list[str]:
+    from forgenb.bench import SPECS
+
+    return [*SPECS, COLD]
 
 
 def _write(arguments: Namespace, rows: Sequence["Row"], limits: dict) -> None:
@@ -167,10 +162,9 @@ def _check(plan: "Plan", as_json: bool) -> int:
     for workload in plan.workloads:
         if workload == COLD:
             continue
-        with _status() as status:
-            tell = status.update if status is not None else lambda text: None
-            python, threads = plan.pythons.get("forgenb-eager"), sorted({1, plan.threads})
-            for found in check(workload, threads, plan.steps or CHECKED_STEPS, python, tell):
+        with telling() as tell:
+            python, counts = plan.pythons.get("forgenb-eager"), sorted({1, plan.threads})
+            for found in check(workload, counts, plan.steps or CHECKED_STEPS, python, tell):
                 worst |= found.equal is False
                 if as_json:
                     say_json(found.as_json())
@@ -188,37 +182,17 @@ def _results(plan: "Plan", tell: Callable[[str], None]) -> Iterator[Iterable["Ro
         yield compare_cold(plan, tell) if workload == COLD else compare(plan, workload, tell)
 
 
-def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ArgumentTypeError(f"it must be a whole number of at least 1, got {text!r}")
-    return int(text)
-
-
 def _plan(arguments: Namespace) -> "Plan":
-    from forgenb.bench import Plan, cores
+    from forgenb.bench import CONTENDERS, Plan
 
-    threads = arguments.threads or cores()
-    if threads > cores():
-        raise ArgumentError(f"--threads {threads} is more than this process has cores, {cores()}: choose fewer.")
     return Plan(
         list(dict.fromkeys(arguments.workloads)),
         list(dict.fromkeys(arguments.contenders)),
-        threads,
+        threads(arguments),
         arguments.rounds,
         arguments.steps,
-        dict(map(_interpreter, arguments.python)),
+        interpreters(arguments.python, CONTENDERS),
     )
-
-
-def _interpreter(text: str) -> tuple[str, str]:
-    from forgenb.bench import CONTENDERS
-
-    name, _, path = text.partition("=")
-    if name not in CONTENDERS or not path:
-        raise ArgumentError(f"--python needs CONTENDER=PATH with a contender of {', '.join(CONTENDERS)}, got {text!r}.")
-    if not os.access(path, os.X_OK) or os.path.isdir(path):
-        raise ArgumentError(f"--python {text}: there is no interpreter at {path!r}.")
-    return name, path
 
 
 def _check_files(arguments: Namespace) -> None:
@@ -227,18 +201,7 @@ def _check_files(arguments: Namespace) -> None:
 
     if arguments.plot is not None:
         check_figure_file(arguments.plot)
-    name = arguments.markdown
-    if name is not None and (os.path.isdir(name) or not os.path.isdir(os.path.dirname(name) or ".")):
-        raise ArgumentError(f"--markdown {name!r} is not a file in a folder that is there.")
-
-
-def _status() -> AbstractContextManager[Any]:
-    """A line that says what is being done, on a terminal."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True, markup=False, highlight=False).status("begins")
+    check_file(arguments.markdown)
 
 
 class _Json:

@@ -9,9 +9,9 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn, TextIO, TypeAlias
+from typing import IO, Any, NoReturn, TextIO, TypeAlias
 
-__all__ = ["Commands", "Parser", "Stop", "as_paragraph", "catch_stop", "say", "say_json"]
+__all__ = ["Commands", "Parser", "Stop", "as_paragraph", "catch_stop", "printable", "say", "say_json"]
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -45,8 +45,13 @@ def as_paragraph(text: str) -> str:
 def say(text: str, end: str = "\n", stream: TextIO | None = None) -> None:
     """Print text of any characters, with escapes for those that the terminal's encoding has not."""
     stream = sys.stdout if stream is None else stream
+    print(printable(text, stream), end=end, file=stream, flush=True)
+
+
+def printable(text: str, stream: IO[str]) -> str:
+    """`text` with escapes for the characters that the encoding of `stream` has not."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding), end=end, file=stream, flush=True)
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def say_json(row: Mapping[str, object]) -> None:

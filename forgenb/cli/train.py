@@ -16,6 +16,7 @@ from forgenb.cli.progress import Bar, Lines, Rows
 from forgenb.errors import ArgumentError
 from forgenb.models import generate
 from forgenb.train import Callback, CharRun, EarlyStopping, LossPlot, RunFolder, TrainConfig, distributed, next_run
+from forgenb.train.characters.starting import config_from
 from forgenb.train.distributed import World
 
 __all__ = ["add_to"]
@@ -36,7 +37,9 @@ OPTIONS = {
     "dropout": (float, "P", "share of activations dropped in training"),
     "decay": (float, "X", "weight decay of matrices"),
     "clip": (float, "X", "gradient norm above which gradients are scaled down"),
+    "accumulate": (int, "N", "parts in which a batch passes through the model, for less memory; they divide the batch"),
     "seed": (int, "N", "of initial values, batches and dropout"),
+    "seed_rule": (str, "RULE", "of dropout's masks: step, the same for any --accumulate, or pass, 1000 step + part"),
     "eval_every": (int, "N", "steps between evaluations, each of which saves a checkpoint"),
     "backend": (str, "NAME", "where it runs; forgenb backends lists them"),
 }
@@ -56,9 +59,26 @@ def add_to(commands: Commands) -> None:
         default = getattr(defaults, name)
         text += f" (default {default})" if default is not None else ""
         parser.add_argument(_flag(name), type=kind, metavar=shown, help=text)
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="PATH",
+        help="begin with the parameters and characters of another run, or of a checkpoint of one",
+    )
+    parser.add_argument(
+        "--freeze-embeddings",
+        action="store_true",
+        default=None,
+        help="leave the tables of characters and positions as they are; the first one is the head too",
+    )
     parser.add_argument("--out", metavar="DIR", help="a new folder for the run (default runs/1, runs/2, ...)")
     parser.add_argument("--resume", metavar="DIR", help="go on with the run in this folder")
     parser.add_argument("--eager", action="store_true", help="run every step op by op instead of as one routine")
+    parser.add_argument(
+        "--recompute",
+        action="store_true",
+        help="keep only the input of each block and compute it again in backward: less memory, the same bits",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="of the CPU; results do not depend on it")
     parser.add_argument(
         "--streams",
@@ -86,7 +106,8 @@ def run(arguments: Namespace) -> int:
 
 
 def _run(arguments: Namespace, world: World | None) -> int:
-    given = {name: value for name in OPTIONS if (value := getattr(arguments, name)) is not None}
+    names = (*OPTIONS, "freeze_embeddings", "start")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
     first = world is None or world.first
     if arguments.eager and (world is not None or arguments.streams > 1):
         raise ArgumentError(
@@ -105,13 +126,14 @@ def _run(arguments: Namespace, world: World | None) -> int:
         training = CharRun.start(config, out, callbacks, arguments.streams, world)
     try:
         training.eager = arguments.eager
+        training.model.recompute_blocks = arguments.recompute
         return _train(training, arguments.json)
     finally:
         training.close()
 
 
 def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    return "--from" if name == "start" else "--" + name.replace("_", "-")
 
 
 def _config(given: dict) -> TrainConfig:
@@ -120,15 +142,19 @@ def _config(given: dict) -> TrainConfig:
     if given.get("data"):
         given = {**given, "data": str(Path(given["data"]).absolute())}
     given.setdefault("backend", os.environ.get("FORGENB_BACKEND") or "cpu")
-    return TrainConfig(**given)
+    start = given.pop("start", None)
+    return TrainConfig(**given) if start is None else config_from(start, given)
 
 
 def _check_resume(arguments: Namespace, given: dict) -> None:
     """Refuse options that contradict those of the run."""
     config = RunFolder.open(arguments.resume).config
     wanted = dict(given)
-    if wanted.get("data"):
-        wanted["data"] = str(Path(wanted["data"]).absolute())
+    for name in ("data", "start"):
+        if wanted.get(name):
+            wanted[name] = str(Path(wanted[name]).absolute())
+    if config.start is not None and wanted.get("start") == str(Path(config.start).parent):
+        wanted["start"] = config.start
     against = [
         f"{_flag(field.name)} {given[field.name]} (the run has {getattr(config, field.name)})"
         for field in fields(config)

@@ -22,11 +22,14 @@ def as_ids(ids: ArrayLike) -> NDArray[np.int64]:
     Raises
     ------
     ShapeError
-        `ids` has not exactly one axis.
+        `ids` has not exactly one axis, or is a list of lists of different lengths.
     DTypeError
         `ids` are not integers.
     """
-    array = np.asarray(ids)
+    try:
+        array = np.asarray(ids)
+    except ValueError:
+        raise ShapeError("Ids must have one axis, got lists of different lengths; pass one after another.") from None
     if array.ndim != 1:
         raise ShapeError(f"Ids must have one axis, got shape {array.shape}; flatten them first.")
     if array.size and not np.issubdtype(array.dtype, np.integer):

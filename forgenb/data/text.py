@@ -4,7 +4,6 @@ Imports NumPy and the standard library; never the network.
 """
 
 import os
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,25 +25,33 @@ def default_text() -> str:
     return "\n".join(topics[key] for key in sorted(topics))
 
 
-def load_text(path: str | os.PathLike[str]) -> str:
+def load_text(path: str | os.PathLike[str], most: int | None = None) -> str:
     """Read a UTF-8 file as it is: no newline is changed and no byte replaced.
 
     Parameters
     ----------
     path
         The file.
+    most
+        The most bytes that it may have; more are not read.
 
     Raises
     ------
     ArgumentError
-        The file cannot be read, is empty, or has bytes that are not UTF-8 (the message names the first).
+        The file cannot be read, is empty, has more than `most` bytes, or has bytes that are not UTF-8 (the message
+        names the first).
     """
     try:
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            data = file.read() if most is None else file.read(most + 1)
     except OSError as error:
         raise ArgumentError(f"The text {os.fspath(path)!r} cannot be read: {error.strerror}.") from error
     if not data:
         raise ArgumentError(f"The text {os.fspath(path)!r} is empty; give a file with some text.")
+    if most is not None and len(data) > most:
+        raise ArgumentError(
+            f"The text {os.fspath(path)!r} has more than {most} bytes, more than is read here; give a part of it."
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -70,6 +70,8 @@ class CharTokenizer:
 
     def _look_up(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Ids of the characters of `text`, and where they are known (an id means nothing elsewhere)."""
+        if not isinstance(text, str):
+            raise ArgumentError(f"encode needs text, got {type(text).__name__}")
         points, known = _code_points(text), self._by_id[self._order]
         place = np.minimum(np.searchsorted(known, points), len(self) - 1)
         return self._order[place], known[place] == points
@@ -80,7 +82,7 @@ class CharTokenizer:
         Raises
         ------
         ArgumentError
-            A character is not in the vocabulary; the message names the first and its position.
+            `text` is none, or a character is not in the vocabulary; the message names the first and its position.
         """
         ids, known = self._look_up(text)
         if not known.all():

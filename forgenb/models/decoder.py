@@ -6,25 +6,35 @@ Imports the model, ops, routines and `no_grad`; which id comes next is chosen in
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..data.ids import as_ids
 from ..errors import ArgumentError
 from ..ops.assignment import kv_append
-from ..ops.attention import attention
+from ..ops.attention import attention, heads_of
 from ..ops.cached_attention import cached_attention, kv_put
 from ..ops.embedding import embedding
 from ..ops.heads import split_heads
+from ..ops.matmul import matmul
 from ..ops.movement import reshape, zeros
 from ..ops.rows import take
-from ..routine import compile, scope
+from ..ops.settings import whole
+from ..routine import Routine, compile, scope
 from ..tape import no_grad
 from ..tensor import Tensor
 from .gpt import GPT
+from .notes import Noted, Notes, pass_of
+from .prompts import prompt_ids
+from .trace import Pass, Tracer
 
 __all__ = ["Decoder"]
+
+NOTED = ("ln1_out", "qkv", "mixed", "projection", "residual", "ln2_out", "mlp_hidden", "block_out")
+"""What a layer notes, in the order in which it computes it."""
 
 
 class Decoder:
@@ -43,6 +53,8 @@ class Decoder:
         How many sequences.
     capacity : int, optional
         Most ids of a sequence; by default the context. A cache is ``[batch * heads, capacity, width / heads]``.
+    tracer : Tracer, optional
+        Says what `seen` has of each pass; the logits have the same bits with and without it.
 
     Attributes
     ----------
@@ -50,6 +62,10 @@ class Decoder:
         How many ids of each sequence were read.
     keys, values : list of Tensor
         One a layer.
+
+    hidden, logits : Tensor, ``(batch, width)`` and ``(batch, vocab)``
+        What the last call of `prefill` or `step` computed: the normalised stream, and what the head makes of it. The
+        next call may write over both.
 
     Raises
     ------
@@ -61,7 +77,7 @@ class Decoder:
     Pope et al., "Efficiently scaling transformer inference", 2022, section 2.
     """
 
-    def __init__(self, model: GPT, batch: int = 1, capacity: int | None = None):
+    def __init__(self, model: GPT, batch: int = 1, capacity: int | None = None, tracer: Tracer | None = None):
         config = model.config
         capacity = config.context if capacity is None else capacity
         for name, size, most in (("batch", batch, None), ("capacity", capacity, config.context)):
@@ -76,7 +92,16 @@ class Decoder:
         self.keys, self.values = (
             [zeros(shape, weight.dtype, weight.backend) for _ in range(config.layers)] for _ in range(2)
         )
+        self.tracer, self._step_notes = tracer, Notes(None)
+        self._noted: tuple[Noted, bool] | None = None
         self._run = compile(self._one, "decode")
+        self.hidden: Tensor
+        self.logits: Tensor
+
+    @property
+    def routine(self) -> Routine | None:
+        """What a step runs; None before the first."""
+        return self._run.routine
 
     def prefill(self, prompts: Sequence[Sequence[int]]) -> np.ndarray:
         """Forget everything and read one prompt a sequence.
@@ -92,17 +117,24 @@ class Decoder:
             If there is not one prompt a sequence, or one is empty or longer than the capacity.
         IndexRangeError
             If an id is outside the vocabulary.
+        ShapeError, DTypeError
+            If ids are not integers in a row.
         """
         ids, lengths = self._padded(prompts)
         with no_grad():
-            hidden = embedding(ids, self.model.wte.weight, self.model.wpe.weight)
-            for block, keys, values in self._layers():
-                hidden = self._whole(block, hidden, keys, values)
-            rows = reshape(hidden, (-1, hidden.shape[-1]))
+            notes = Notes(self.tracer)
+            x = embedding(ids, self.model.wte.weight, self.model.wpe.weight)
+            notes.add("embedding", x)
+            for number in range(self.model.config.layers):
+                x = self._layer(number, x, self._attend_whole, notes)
+            rows = reshape(x, (-1, x.shape[-1]))
             last = take(rows, np.arange(self.batch) * ids.shape[1] + lengths - 1)
-            logits = self.model.head(self.model.ln_f(last)).numpy()
+            self.hidden = self.model.ln_f(last)
+            notes.add("hidden", self.hidden)
+            self.logits = self.model.head(self.hidden)
+            packed = notes.packed(self.logits)
         self.lengths, self._live = lengths, np.ones(self.batch, np.bool_)
-        return np.array(logits)
+        return self._read(notes, packed, True)
 
     def step(self, ids: Sequence[int]) -> np.ndarray:
         """Read one more id of each sequence.
@@ -123,29 +155,59 @@ class Decoder:
             If there is not one id a sequence, no sequence is open, or one is full.
         IndexRangeError
             If an id is outside the vocabulary.
+        ShapeError, DTypeError
+            If ids are not integers in a row.
         """
-        given = np.asarray(ids, np.int64)
+        given = as_ids(ids)
         if given.shape != (self.batch,):
             raise ArgumentError(f"step got ids of shape {given.shape}: this decoder needs one for each of {self.batch}")
         if not self._live.any():
             raise ArgumentError("step has no sequence to go on with: call prefill with the prompts first")
-        if (self.lengths >= self.capacity).any():
+        if self.lengths.max() >= self.capacity:
             row = int(np.argmax(self.lengths))
             raise ArgumentError(
                 f"sequence {row} has {self.lengths[row]} ids, as many as the cache holds: release it, or make a "
                 f"Decoder of a larger capacity (the model's context is {self.model.config.context})"
             )
         with no_grad():
-            logits = self._run(np.where(self._live, given, 0), self.lengths).numpy()
+            self.hidden, self.logits, *packed = self._run(np.where(self._live, given, 0), self.lengths)
         self.lengths = self.lengths + self._live
-        return np.array(logits)
+        return self._read(self._step_notes, packed[0] if packed else self.logits, False)
+
+    def _read(self, notes: Notes, packed: Tensor, whole: bool) -> np.ndarray:
+        """The logits, and for `seen` what was noted, in one copy from the backend."""
+        logits, found = notes.unpacked(packed.numpy(), (self.batch, self.model.config.vocab))
+        self._noted = found, whole
+        return logits
+
+    def seen(self, row: int) -> Pass:
+        """What the last pass computed for a sequence, where the decoder has a tracer that asks for it.
+
+        Raises
+        ------
+        ArgumentError
+            If nothing was read yet.
+        """
+        if self._noted is None:
+            raise ArgumentError("this decoder has read nothing, so there is nothing to see: call prefill first")
+        found, whole = self._noted
+        return pass_of(found, row, int(self.lengths[row]), whole, self.model.config.heads)
 
     def release(self, row: int) -> None:
-        """Give a sequence up: its length is 0 from now on, and steps cost next to nothing for it."""
+        """Give a sequence up: its length is 0 from now on, and steps cost next to nothing for it.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such sequence.
+        """
+        if not 0 <= whole("release", "row", row) < self.batch:
+            raise ArgumentError(f"release got row {row}: this decoder has the sequences 0 to {self.batch - 1}")
         self.lengths[row], self._live[row] = 0, False
 
     def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-        lengths = np.array([len(prompt) for prompt in prompts], np.int64)
+        rows = [prompt_ids(prompt, self.model.config.vocab) for prompt in prompts]
+        lengths = np.array([len(row) for row in rows], np.int64)
         if len(lengths) != self.batch:
             raise ArgumentError(f"prefill got {len(lengths)} prompts: this decoder needs one for each of {self.batch}")
         if lengths.min() < 1 or lengths.max() > self.capacity:
@@ -154,31 +216,71 @@ class Decoder:
                 f"prefill got prompt {row} of {lengths[row]} ids: each must have 1 to {self.capacity}, the capacity"
             )
         ids = np.zeros((self.batch, int(lengths.max())), np.int64)
-        for row, prompt in enumerate(prompts):
+        for row, prompt in enumerate(rows):
             ids[row, : lengths[row]] = prompt
         return ids, lengths
 
-    def _layers(self) -> Iterator[tuple[Any, Tensor, Tensor]]:
-        """Each block of the model with its caches."""
-        return zip(self.model.h, self.keys, self.values, strict=True)
+    def _layer(self, number: int, x: Tensor, attend: Callable[[int, Tensor, Notes], Tensor], notes: Notes) -> Tensor:
+        """One layer on ``x[.., c]``; `attend` maps its packed queries, keys and values to ``[.., c]``."""
+        block: Any = self.model.h[number]
+        with scope(f"h.{number}"):
+            normed = block.ln_1(x)
+            qkv = block.attn.c_attn(normed)
+            mixed = attend(number, qkv, notes)
+            projection = block.attn.c_proj(mixed)
+            stream = x + projection
+            again = block.ln_2(stream)
+            inner = block.mlp.hidden(again)
+            out = stream + block.mlp.c_proj(inner)
+        values = normed, qkv, mixed, projection, stream, again, inner, out
+        for name, value in zip(NOTED, values, strict=True):
+            notes.add(name, value, number)
+        return out
 
-    def _whole(self, block: Any, x: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """One layer on prompts ``x[b, t, c]``; their keys and values go to the cache."""
-        qkv, heads = block.attn.c_attn(block.ln_1(x)), self.model.config.heads
+    def _attend_whole(self, number: int, qkv: Tensor, notes: Notes) -> Tensor:
+        """Attention of prompts, ``qkv[b, t, 3 c]``; their keys and values go to the cache."""
+        heads = self.model.config.heads
         _, k, v = split_heads(reshape(qkv, (-1, qkv.shape[-1])), heads, self.batch)
-        kv_append(keys, k, 0)
-        kv_append(values, v, 0)
-        x = x + block.attn.c_proj(attention(qkv, heads))
-        return x + block.mlp(block.ln_2(x))
+        kv_append(self.keys[number], k, 0)
+        kv_append(self.values[number], v, 0)
+        if number < notes.layers:
+            notes.add("scores", _scores(qkv, k, heads), number)
+        if not notes.attention:
+            return attention(qkv, heads)
+        mixed, weights = attention(qkv, heads, weights=True)
+        notes.keep("weights", weights, number)
+        return mixed
 
-    def _one(self, ids: Tensor, places: Tensor) -> Tensor:
-        """The step that is recorded: logits ``[b, v]`` for one id a sequence."""
+    def _attend_cached(self, number: int, qkv: Tensor, notes: Notes, places: Tensor) -> Tensor:
+        """Attention of one id a sequence, ``qkv[b, 3 c]``, to the cache that it is put into."""
+        keys, values = self.keys[number], self.values[number]
+        kv_put(keys, qkv, places, 1)
+        kv_put(values, qkv, places, 2)
+        if number < notes.layers:
+            packed = reshape(qkv, (self.batch, 1, qkv.shape[-1]))
+            notes.add("scores", _scores(packed, keys, self.model.config.heads), number)
+        if not notes.attention:
+            return cached_attention(qkv, keys, values, places)
+        mixed, weights = cached_attention(qkv, keys, values, places, weights=True)
+        notes.keep("weights", weights, number)
+        return mixed
+
+    def _one(self, ids: Tensor, places: Tensor) -> tuple[Tensor, ...]:
+        """The step that is recorded: ``[b, c]`` and logits ``[b, v]`` for one id a sequence, and what is noted."""
+        notes = self._step_notes = Notes(self.tracer)
         x = embedding(ids, self.model.wte.weight) + take(self.model.wpe.weight, places)
-        for number, (block, keys, values) in enumerate(self._layers()):
-            with scope(f"h.{number}"):
-                qkv = block.attn.c_attn(block.ln_1(x))
-                kv_put(keys, qkv, places, 1)
-                kv_put(values, qkv, places, 2)
-                x = x + block.attn.c_proj(cached_attention(qkv, keys, values, places))
-                x = x + block.mlp(block.ln_2(x))
-        return self.model.head(self.model.ln_f(x))
+        notes.add("embedding", x)
+        for number in range(self.model.config.layers):
+            x = self._layer(number, x, partial(self._attend_cached, places=places), notes)
+        hidden = self.model.ln_f(x)
+        notes.add("hidden", hidden)
+        logits = self.model.head(hidden)
+        packed = notes.packed(logits)
+        return (hidden, logits) if packed is logits else (hidden, logits, packed)
+
+
+def _scores(packed: Tensor, keys: Tensor, heads: int) -> Tensor:
+    """Scaled products of the queries of ``packed[b, t, 3 c]`` with ``keys[b * heads, s, c / heads]``, not masked."""
+    b, (_, rows, width) = packed.shape[0], keys.shape
+    every = reshape(keys, (b, heads, rows, width))
+    return matmul(heads_of(packed, heads, 0), every, trans_b=True, alpha=float(width**-0.5))

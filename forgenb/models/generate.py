@@ -1,6 +1,6 @@
 """Continuing sequences: one as a stream of ids, or a batch of them.
 
-Imports the decoder, samplers, the model and `no_grad`; text and files belong to the caller.
+Imports decoders, samplers, the models and traces; text and files belong to the caller.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ..errors import ArgumentError
-from ..tape import no_grad
+from ..ops.settings import whole
+from .council import Council
+from .council_decoder import CouncilDecoder
 from .decoder import Decoder
 from .gpt import GPT
+from .prompts import prompt_ids
 from .sampler import Chooser, Greedy, Sampler
+from .trace import Tracer
 
 __all__ = ["generate", "generate_batch", "stream"]
 
 
 def stream(
-    model: GPT,
+    model: GPT | Council,
     ids: Sequence[int],
     count: int,
     *,
@@ -29,49 +33,65 @@ def stream(
     greedy: bool = False,
     seed: int | None = None,
     end: int | None = None,
+    tracer: Tracer | None = None,
 ) -> Iterator[int]:
     """Yield up to `count` ids that continue `ids`, each as soon as it is chosen. See `generate`."""
-    if len(ids) == 0 or count < 0:
-        raise ArgumentError(f"generating needs a prompt of at least one id and count >= 0, got {len(ids)} and {count}")
+    prompt, count = prompt_ids(ids, model.config.vocab), whole("generate", "count", count)
+    if not prompt or count < 0:
+        raise ArgumentError(
+            f"generating needs a prompt of at least one id and count >= 0, got {len(prompt)} and {count}"
+        )
     sampler = Sampler(temperature, top_k, top_p, seed)
-    return _stream(model, [int(i) for i in ids], count, Greedy() if greedy else sampler, end)
+    _refuse_council(model, tracer)
+    chooser = Greedy() if greedy else sampler
+    return _stream(model, prompt, count, chooser, _end(model, end), tracer)
 
 
-def _stream(model: GPT, ids: list[int], count: int, chooser: Chooser, end: int | None) -> Iterator[int]:
-    """Ids by the cache while the context holds them all; from then on the window slides."""
-    context, decoder = model.config.context, None
-    for _ in range(count):
-        if len(ids) > context:
-            logits = _window_logits(model, ids[-context:])
-        elif decoder is None:
-            decoder = Decoder(model, capacity=min(context, len(ids) + count - 1))
-            logits = decoder.prefill([ids])[0]
-        else:
-            logits = decoder.step(ids[-1:])[0]
+def _stream(
+    model: GPT | Council, ids: list[int], count: int, chooser: Chooser, end: int | None, tracer: Tracer | None
+) -> Iterator[int]:
+    """Ids by the cache while the context holds them all; from then on the window slides, and is read anew each time."""
+    context = model.config.context
+    decoder = _decoder_of(model, 1, min(context, len(ids) + count - 1), tracer) if count else None
+    while decoder is not None and count:
+        count -= 1
+        whole = not decoder.lengths[0] or len(ids) > context
+        logits = (decoder.prefill([ids[-context:]]) if whole else decoder.step(ids[-1:]))[0]
         chosen = chooser.choose(logits)
         if chosen == end:
             return
+        _record(decoder, 0, len(ids), chosen, logits)
         ids.append(chosen)
         yield chosen
 
 
-def _window_logits(model: GPT, ids: list[int]) -> np.ndarray:
-    """Logits of what follows a whole context, whose every position has moved since the id before."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with no_grad():
-            hidden = model.hidden(np.array([ids], np.int64))
-            _, time, width = hidden.shape
-            last = hidden.view((1, 1, width), hidden.strides, (time - 1) * hidden.strides[1])
-            return model.head(last).numpy().reshape(-1)
-    finally:
-        for module, mode in modes:
-            module.training = mode
+def _decoder_of(model: GPT | Council, batch: int, capacity: int, tracer: Tracer | None) -> Decoder | CouncilDecoder:
+    if not isinstance(model, Council):
+        return Decoder(model, batch, capacity, tracer)
+    _refuse_council(model, tracer)
+    return CouncilDecoder(model, batch, capacity)
+
+
+def _refuse_council(model: GPT | Council, tracer: Tracer | None) -> None:
+    if tracer is not None and isinstance(model, Council):
+        raise ArgumentError(
+            "a tracer sees into one model, and a council has several: trace an expert, or ask CouncilDecoder.report"
+        )
+
+
+def _record(decoder: Decoder | CouncilDecoder, row: int, position: int, chosen: int, logits: np.ndarray) -> None:
+    """Hand the record of an id to the decoder's tracer, where it has one."""
+    if isinstance(decoder, Decoder) and decoder.tracer is not None:
+        decoder.tracer.record(decoder.seen(row), row, position, chosen, logits)
+
+
+def _end(model: GPT | Council, end: int | None) -> int | None:
+    """The id that ends a text."""
+    return model.config.end if end is None else end
 
 
 def generate(
-    model: GPT,
+    model: GPT | Council,
     ids: Sequence[int],
     count: int,
     *,
@@ -81,6 +101,7 @@ def generate(
     greedy: bool = False,
     seed: int | None = None,
     end: int | None = None,
+    tracer: Tracer | None = None,
 ) -> list[int]:
     """Continue a sequence, of any length: the model sees the last `context` ids.
 
@@ -89,7 +110,7 @@ def generate(
 
     Parameters
     ----------
-    model : GPT
+    model : GPT or Council
         Run as in eval mode; its modes are left as they are.
     ids : sequence of int
         The prompt, at least one id.
@@ -102,7 +123,10 @@ def generate(
     seed : int, optional
         Of the choices; by default the one set with ``fnb.seed``. The same seed gives the same ids.
     end : int, optional
-        Stop where this id is chosen, which is not added.
+        Stop where this id is chosen, which is not added; by default the model's own, ``model.config.end``, where it has
+        one. No id is -1, which goes on to `count`.
+    tracer : Tracer, optional
+        Gets a record of each id that is added; a council takes none.
 
     Returns
     -------
@@ -113,28 +137,40 @@ def generate(
     ------
     ArgumentError
         If the prompt is empty, or an argument is out of range.
+    ShapeError, DTypeError, IndexRangeError
+        If the prompt is no row of integers, or one is outside the vocabulary.
     """
     added = stream(
-        model, ids, count, temperature=temperature, top_k=top_k, top_p=top_p, greedy=greedy, seed=seed, end=end
+        model,
+        ids,
+        count,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        greedy=greedy,
+        seed=seed,
+        end=end,
+        tracer=tracer,
     )
-    return [*(int(i) for i in ids), *added]
+    return [*prompt_ids(ids, model.config.vocab), *added]
 
 
 def generate_batch(
-    model: GPT,
+    model: GPT | Council,
     prompts: Sequence[Sequence[int]],
     count: int,
     choosers: Sequence[Chooser] | None = None,
     *,
     end: int | None = None,
     on_id: Callable[[int, int], object] | None = None,
-    decoder: Decoder | None = None,
+    decoder: Decoder | CouncilDecoder | None = None,
+    tracer: Tracer | None = None,
 ) -> list[list[int]]:
     """Continue several sequences side by side; each gets the ids that it would get alone, and ends on its own.
 
     Parameters
     ----------
-    model : GPT
+    model : GPT or Council
         See `generate`.
     prompts : sequence of sequences of int
         Of any lengths from 1 on.
@@ -143,11 +179,13 @@ def generate_batch(
     choosers : sequence of Chooser, optional
         One a sequence, such as ``Sampler(seed=3, stream=i)``; by default `Greedy`.
     end : int, optional
-        A sequence ends where it chooses this id, which is not added.
+        A sequence ends where it chooses this id, which is not added; see `generate`.
     on_id : callable, optional
         Called with the number of the sequence and each id that is added; returning False ends that sequence.
-    decoder : Decoder, optional
+    decoder : Decoder or CouncilDecoder, optional
         One of this model and batch to use, and thus a routine that is there already; by default a new one.
+    tracer : Tracer, optional
+        Gets a record of each id that is added, before `on_id` does. A decoder that is given must have the same one.
 
     Returns
     -------
@@ -159,8 +197,10 @@ def generate_batch(
     ArgumentError
         If there are no prompts or not as many choosers, one is empty or does not fit with `count` more ids, or the
         decoder is another model's or has another batch.
+    ShapeError, DTypeError, IndexRangeError
+        If a prompt is no row of integers, or one is outside the vocabulary.
     """
-    rows = [[int(i) for i in prompt] for prompt in prompts]
+    rows, count = [prompt_ids(prompt, model.config.vocab) for prompt in prompts], whole("generate", "count", count)
     longest = max(map(len, rows), default=0)
     chosen_by = [Greedy() for _ in rows] if choosers is None else list(choosers)
     if not rows or count < 0 or len(chosen_by) != len(rows):
@@ -176,18 +216,29 @@ def generate_batch(
         )
     if count == 0:
         return rows
-    decoder = decoder or Decoder(model, len(rows), wanted)
+    decoder = decoder or _decoder_of(model, len(rows), wanted, tracer)
     if decoder.model is not model or decoder.batch != len(rows):
         raise ArgumentError(
             f"generate_batch got {len(rows)} prompts and a decoder for {decoder.batch}"
-            f"{'' if decoder.model is model else ' of another model'}: make one with Decoder(model, {len(rows)})"
+            f"{'' if decoder.model is model else ' of another model'}: make one with {type(decoder).__name__}(model, "
+            f"{len(rows)})"
         )
-    _continue(decoder, rows, count, chosen_by, end, on_id)
+    if getattr(decoder, "tracer", None) is not tracer:
+        raise ArgumentError(
+            "generate_batch got a decoder with another tracer: what is noted belongs to its routine, so make one with "
+            f"Decoder(model, {len(rows)}, tracer=tracer)"
+        )
+    _continue(decoder, rows, count, chosen_by, _end(model, end), on_id)
     return rows
 
 
 def _continue(
-    decoder: Decoder, rows: list[list[int]], count: int, choosers: list, end: int | None, on_id: Callable | None
+    decoder: Decoder | CouncilDecoder,
+    rows: list[list[int]],
+    count: int,
+    choosers: list,
+    end: int | None,
+    on_id: Callable | None,
 ) -> None:
     """Add ids to `rows` until each has `count` more or has ended; no pass is run whose logits nobody needs."""
     logits, going = decoder.prefill(rows), set(range(len(rows)))
@@ -195,6 +246,7 @@ def _continue(
         for row in sorted(going):
             chosen = choosers[row].choose(logits[row])
             if chosen != end:
+                _record(decoder, row, len(rows[row]), chosen, logits[row])
                 rows[row].append(chosen)
             if chosen == end or (on_id is not None and on_id(row, chosen) is False):
                 going.discard(row)

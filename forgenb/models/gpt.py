@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..errors import ArgumentError
 from ..nn import Embedding, LayerNorm, Linear, Module, ModuleList
 from ..nn.dropout import Sites, check_rate
@@ -20,9 +18,12 @@ from ..ops.attention import attention
 from ..ops.cross_entropy import cross_entropy
 from ..ops.embedding import embedding
 from ..ops.gelu import gelu
+from ..ops.ids import as_array
 from ..ops.matmul import matmul
+from ..recompute import recomputed
 from ..routine import frozen, late, scope
 from ..storage.opening import StrPath
+from ..storage.quantized.groups import check_group
 from ..tensor import Tensor
 
 STD = 0.02
@@ -41,11 +42,13 @@ class GPTConfig:
         Blocks, attention heads (a divisor of the width), and size of the residual stream.
     dropout : float
         The rate at every site, ``0 <= dropout < 1``.
+    end : int or None
+        The id that ends a text, where generating stops by default.
 
     Raises
     ------
     ArgumentError
-        If a size is below 1, `heads` does not divide `width`, or the rate is out of range.
+        If a size is below 1, `heads` does not divide `width`, the rate is out of range, or `end` is no id.
     """
 
     vocab: int
@@ -54,6 +57,7 @@ class GPTConfig:
     heads: int
     width: int
     dropout: float = 0.0
+    end: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("vocab", "context", "layers", "heads", "width"):
@@ -63,6 +67,8 @@ class GPTConfig:
         if self.width % self.heads:
             raise ArgumentError(f"GPTConfig: heads={self.heads} must divide width={self.width}")
         check_rate(self.dropout)
+        if self.end is not None and (type(self.end) is not int or not 0 <= self.end < self.vocab):
+            raise ArgumentError(f"GPTConfig: end must be None or an id from 0 to {self.vocab - 1}, got {self.end!r}")
 
     @property
     def parameters(self) -> int:
@@ -118,9 +124,13 @@ class MLP(Module):
         self.c_fc = Linear(c, 4 * c, name=f"{name}.c_fc", std=STD, **options)
         self.c_proj = Linear(4 * c, c, name=f"{name}.c_proj", std=_residual_std(config), **options)
 
+    def hidden(self, x: Tensor) -> Tensor:
+        """What is between the two layers, ``[b, t, 4 c]`` of ``x[b, t, c]``."""
+        return gelu(self.c_fc(x))
+
     def forward(self, x: Tensor) -> Tensor:
         """Map ``x[b, t, c]`` to ``[b, t, c]``."""
-        return self.c_proj(gelu(self.c_fc(x)))
+        return self.c_proj(self.hidden(x))
 
 
 class Block(Module):
@@ -160,6 +170,9 @@ class GPT(Module):
         attention weights, the result of attention and that of the MLP. In eval mode nothing is dropped.
     dropout_first : int
         How many samples of the same step came before, where a step's batch is passed in parts.
+    recompute_blocks : bool
+        Keep of each block only its input, and compute the block again in backward: less memory, the time of one more
+        forward pass, the same bits. At first False; it may be set before any step.
 
     References
     ----------
@@ -171,6 +184,7 @@ class GPT(Module):
         self.config = config
         self.dropout_seed = 0
         self.dropout_first = 0
+        self.recompute_blocks = False
         self.wte = Embedding(config.vocab, config.width, name="wte", std=STD, **options)
         self.wpe = Embedding(config.context, config.width, name="wpe", std=STD, **options)
         self.h = ModuleList(Block(f"h.{i}", config, options) for i in range(config.layers))
@@ -234,18 +248,44 @@ class GPT(Module):
 
         save(self, folder)
 
+    def save_quantized(self, folder: StrPath, group: int = 64) -> None:
+        """Write the model with its matrices in 4 bits a number; `from_pretrained` reads it, other libraries do not.
+
+        docs/quantisation.md has the format. Norms and biases are written as they are.
+
+        Parameters
+        ----------
+        folder : str or path
+            See `save_pretrained`.
+        group : int
+            How many numbers share their ends, see `forgenb.storage.quantized.groups.quantize`: fewer are nearer to
+            the model, and take more room.
+
+        Raises
+        ------
+        CheckpointError
+            See `save_pretrained`; or a number of a matrix is too large for float32.
+        ArgumentError
+            `folder` is no name, or `group` no size.
+        """
+        from .pretrained.saving import save
+
+        check_group(group)
+        save(self, folder, group)
+
     def hidden(self, ids: Any) -> Tensor:
         """The normalised stream after the last block, ``[b, t, c]``, for int64 ``ids[b, t]``."""
-        ids = ids if isinstance(ids, Tensor) else np.asarray(ids)
+        ids = ids if isinstance(ids, Tensor) else as_array("GPT", ids)
         shape = tuple(ids.shape)
         if len(shape) != 2 or not 1 <= shape[1] <= self.config.context:
             raise ArgumentError(f"GPT needs ids of shape [b, t] with t in 1 .. {self.config.context}, got {shape}")
         rate = self.config.dropout if frozen("model.training", lambda: self.training) else 0.0
         drop = Sites(rate, late(lambda: self.dropout_seed), late(lambda: self.dropout_first))
         x = drop(embedding(ids, self.wte.weight, self.wpe.weight))
+        run = _twice if frozen("model.recompute_blocks", lambda: self.recompute_blocks) else _once
         for number, block in enumerate(self.h):
             with scope(f"h.{number}"):
-                x = block(x, drop)
+                x = run(block, x, drop)
         return self.ln_f(x)
 
     def head(self, hidden: Tensor) -> Tensor:
@@ -267,6 +307,21 @@ class GPT(Module):
     def loss(self, ids: Any, targets: Any) -> Tensor:
         """Mean cross entropy, in nats, of ``targets[b, t]`` under the logits for ``ids[b, t]``."""
         return cross_entropy(self(ids), targets)
+
+
+def _once(block: Module, x: Tensor, drop: Sites) -> Tensor:
+    return block(x, drop)
+
+
+def _twice(block: Module, x: Tensor, drop: Sites) -> Tensor:
+    """A block whose inner values backward computes again, with the masks of the same sites."""
+    before = drop.site
+
+    def run(x: Tensor) -> Tensor:
+        drop.site = before
+        return block(x, drop)
+
+    return recomputed(run, x, block.parameters())
 
 
 def _residual_std(config: GPTConfig) -> float:

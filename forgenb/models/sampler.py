@@ -1,6 +1,6 @@
 """Which id comes next: greedy, or drawn from a stream that its owner can save and go on with.
 
-Imports NumPy, random numbers and errors; it knows logits, no model and no text.
+Imports NumPy, random numbers and the checks of settings; it knows logits, no model and no text.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import random
-from ..errors import ArgumentError, CheckpointError
+from ..errors import ArgumentError, CheckpointError, ShapeError
+from ..ops.settings import number, whole
 
-__all__ = ["Chooser", "Greedy", "Sampler", "next_id"]
+__all__ = ["Chooser", "Greedy", "Sampler", "next_id", "top_probs"]
 
 COLDEST = 1e-4
 
@@ -50,23 +51,20 @@ def next_id(
     ------
     ArgumentError
         If the temperature is negative, `top_k` below 1, `top_p` not in (0, 1], or a logit NaN or all infinite.
+    ShapeError
+        If there are no logits, or those of several ids.
 
     References
     ----------
     Holtzman et al., "The curious case of neural text degeneration", 2020 (`top_p`).
     """
-    logits = np.asarray(logits, np.float64)
     check_choice(temperature, top_k, top_p)
-    if np.isnan(logits).any():
-        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
-    if not np.isfinite(logits.max()):
-        raise ArgumentError(
-            f"sampling got a greatest logit of {logits.max()}: at least one id must have a finite logit"
-        )
+    logits = _checked_logits(logits)
     if source is None:
         return int(np.argmax(logits))
-    order = _greatest(logits, top_k)
-    weights = np.exp((logits[order] - logits[order[0]]) / max(temperature, COLDEST))
+    order = greatest(logits, top_k)
+    with np.errstate(over="ignore"):  # minus infinity, which has no weight
+        weights = np.exp((logits[order] - logits[order[0]]) / max(temperature, COLDEST))
     total = np.cumsum(weights)
     if top_p is not None and top_p < 1:
         total = total[: int(np.searchsorted(total, top_p * total[-1])) + 1]
@@ -74,12 +72,79 @@ def next_id(
     return int(order[np.searchsorted(total, uniform * total[-1], side="right")])
 
 
-def _greatest(logits: np.ndarray, top_k: int | None) -> np.ndarray:
+def top_probs(logits: np.ndarray, n: int) -> list[tuple[int, float]]:
+    r"""The n most probable ids, or all, and their probabilities, :math:`e^{x_i} / \sum_j e^{x_j}` over the vocabulary.
+
+    Parameters
+    ----------
+    logits : ndarray, ``(v,)``
+    n : int
+        At least 1.
+
+    Returns
+    -------
+    list of (int, float)
+        The most probable first; where logits tie, the lower ids come first.
+
+    Raises
+    ------
+    ArgumentError
+        If n is no whole number of at least 1, or a logit NaN or all infinite.
+    ShapeError
+        If there are no logits, or those of several ids.
+    """
+    whole("top_probs", "n", n, 1)
+    logits = _checked_logits(logits)
+    with np.errstate(over="ignore"):  # minus infinity, whose probability is 0
+        shares = np.exp(logits - logits.max())
+    total = shares.sum()
+    return [(int(i), float(shares[i] / total)) for i in greatest(logits, n)]
+
+
+def _checked_logits(logits: np.ndarray) -> np.ndarray:
+    logits = np.asarray(logits, np.float64)
+    if logits.ndim != 1 or not logits.size:
+        raise ShapeError(f"sampling got logits of shape {logits.shape}: it needs those of one id, (vocab,)")
+    if np.isnan(logits).any():
+        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
+    if not np.isfinite(logits.max()):
+        raise ArgumentError(
+            f"sampling got a greatest logit of {logits.max()}: at least one id must have a finite logit"
+        )
+    return logits
+
+
+def greatest(logits: np.ndarray, top_k: int | None) -> np.ndarray:
     """Ids of the k greatest logits, or all, the greatest first and ties by id; sorts no more than it must."""
     among = np.arange(logits.size)
     if top_k is not None and top_k < logits.size:
         among = np.flatnonzero(logits >= np.partition(logits, -top_k)[-top_k])
     return among[np.argsort(-logits[among], kind="stable")[:top_k]]
+
+
+def clamped(count: int, vocab: int) -> int:
+    """How many candidates are given where `count` are asked for: 1 to all.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no whole number.
+    """
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
+        raise ArgumentError(f"the number of candidates must be an integer, got {count!r}")
+    return min(max(int(count), 1), vocab)
+
+
+def most_likely(logs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ids and float64 probabilities of the `count` greatest of ``logs[n, v]``, logarithms of probabilities.
+
+    Returns
+    -------
+    ids, probabilities : ndarray, ``(n, count)``
+        The greatest first, ties by id.
+    """
+    ids = np.array([greatest(row, count) for row in logs], np.int64).reshape(len(logs), count)
+    return ids, np.exp(np.take_along_axis(logs, ids, -1).astype(np.float64))
 
 
 def check_choice(temperature: float, top_k: int | None, top_p: float | None) -> None:
@@ -90,6 +155,11 @@ def check_choice(temperature: float, top_k: int | None, top_p: float | None) -> 
     ArgumentError
         Naming them.
     """
+    number("sampling", "temperature", temperature)
+    if top_k is not None:
+        whole("sampling", "top_k", top_k)
+    if top_p is not None:
+        number("sampling", "top_p", top_p)
     if not temperature >= 0 or (top_k is not None and top_k < 1):
         raise ArgumentError(f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}")
     if top_p is not None and not 0 < top_p <= 1:

@@ -200,6 +200,13 @@ def copied(x: Tensor, dtype: np.dtype | None = None) -> Tensor:
     return run_map(copy_kernel, (x.detach(),), dtype=compute, out_dtype=dtype or x.dtype)
 
 
+def apart(x: Tensor, target: Tensor) -> Tensor:
+    """`x`, or a copy where it is another view of the memory that `target` is about to write (off the tape)."""
+    if x.memory is not target.memory or (x.layout is target.layout and x.offset == target.offset):
+        return x
+    return copied(x)
+
+
 def widened(x: Tensor) -> Tensor:
     """Row-major, and float32 where the storage is float16: what row kernels can work on."""
     return copied(x, DEFAULT) if x.dtype is FLOAT16 else contiguous(x)

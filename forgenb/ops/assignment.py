@@ -14,7 +14,7 @@ from ..dtypes import result_dtype
 from ..errors import ArgumentError, ShapeError, TapeError
 from ..tape import is_recording
 from ..tensor import Tensor
-from .apply import as_tensor, copied, refuse_shared, run_map
+from .apply import apart, as_tensor, refuse_shared, run_map
 from .copying import copy_kernel
 from .indexing import is_index_array, key_parts, view_geometry
 from .movement import broadcast_to
@@ -44,9 +44,7 @@ def _write(name: str, target: Tensor, place: Tensor, value: Tensor) -> None:
     pairs = zip(reversed(value.shape), reversed(place.shape), strict=False)
     if value.ndim > place.ndim or any(size not in (1, wanted) for size, wanted in pairs):
         raise ShapeError(f"{name} got a value of shape {value.shape}, which does not broadcast to shape {place.shape}")
-    if value.memory is place.memory:
-        value = copied(value)
-    source = broadcast_to(value.detach(), place.shape)
+    source = broadcast_to(apart(value, place).detach(), place.shape)
     run_map(copy_kernel, (source,), dtype=result_dtype(value.dtype, place.dtype), into=(place,))
     target.changed()
 

@@ -14,17 +14,18 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, TapeError
 from ..random import dropout_keep, dropout_scale
-from ..tape import record
+from ..tape import is_recording, record
 from ..tensor import Tensor, empty
-from .apply import as_tensor, narrowed, run_rows, together, widened
+from .apply import as_tensor, narrowed, run_map, run_rows, together, widened
+from .copying import copy_kernel
 from .dropout import dropout
 from .joining import stack
 from .matmul import matmul, product
 from .movement import reshape, transpose
 from .plans import floats_only
-from .settings import probability
+from .settings import flag, probability
 from .settings import whole as whole_number
 from .softmax import (
     STRETCH,
@@ -162,7 +163,9 @@ def _settings(name: str, heads: int, p: float, seed: int, offset: int) -> tuple[
 
 
 @op(_samples, attention_reference, dtypes="floats")
-def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -> Tensor:
+def attention(
+    qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0, weights: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     r"""Causal self-attention: for each head :math:`out = softmax(q k^T / \sqrt{d})\,v`, where a query sees itself and
     earlier keys.
 
@@ -176,16 +179,21 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
         Divides c; :math:`d = c / heads`.
     p, seed, offset : float, int, int
         Dropout of the attention weights, see `dropout`.
+    weights : bool
+        Whether to return the weights as well, a copy of those that the values were summed with.
 
     Returns
     -------
-    Tensor
-        ``[b, t, c]``.
+    Tensor, or two
+        ``[b, t, c]``, and with `weights` what each query takes from each key, ``[b, heads, t, t]``; later keys have
+        exact zeros.
 
     Raises
     ------
     ShapeError
         If the shape and the number of heads do not fit.
+    TapeError
+        If the weights of a tracked tensor are asked for while ops are recorded: they have no gradient.
 
     References
     ----------
@@ -194,28 +202,39 @@ def attention(qkv, heads: int, p: float = 0.0, seed: int = 0, offset: int = 0) -
     qkv = as_tensor(qkv)
     heads, p, seed, offset = _settings("attention", heads, p, seed, offset)
     _check(qkv, heads)
+    if flag("attention", "weights", weights) and qkv.requires_grad and is_recording():
+        raise TapeError(
+            "attention hands out weights that have no gradient, and got a tensor that needs one: ask for them inside "
+            "no_grad(), or call unfused_attention"
+        )
     packed = widened(qkv.detach())
-    out = empty((*qkv.shape[:2], qkv.shape[2] // 3), packed.dtype, packed.backend)
-    time = qkv.shape[1]
-    for place, first in groups(qkv.shape[0], heads, time, p):
+    (b, time, columns), dtype = qkv.shape, packed.dtype
+    out = empty((b, time, columns // 3), dtype, packed.backend)
+    shares = empty((b, heads, time, time), dtype, packed.backend) if weights else None
+    for place, first in groups(b, heads, time, p):
         parts = [cut(heads_of(packed, heads, third), *place) for third in range(3)]
         y = cut(heads_of(out, heads, 0, 1), *place)
         for panel in panels(time):
-            _attend(parts, y, panel, partial(dropout, p=p, seed=seed, offset=offset + first + panel.start * time))
+            drop = partial(dropout, p=p, seed=seed, offset=offset + first + panel.start * time)
+            held = _attend(parts, y, panel, drop)
+            if shares is not None:
+                run_map(copy_kernel, (held,), into=(cut(shares, *place, panel),))
 
     def backward(dout):
         return (attention_grad(qkv, dout, heads, p, seed, offset),)
 
-    return record(narrowed(out, qkv.dtype), (qkv,), backward)
+    y = record(narrowed(out, qkv.dtype), (qkv,), backward)
+    return y if shares is None else (y, narrowed(shares, qkv.dtype))
 
 
-def _attend(parts: list[Tensor], y: Tensor, panel: slice, drop: Callable) -> None:
-    """The outputs `y` of a panel of queries of some heads."""
+def _attend(parts: list[Tensor], y: Tensor, panel: slice, drop: Callable) -> Tensor:
+    """Write the outputs `y` of a panel of queries of some heads; returns the weights."""
     (q, k, v), both, start = parts, whole(y), panel.start
     weights = drop(attention_weights(cut(q, *both, panel), k, start))
     for block in blocks(panel.stop - start):
         seen, queries = slice(0, start + block.stop), slice(start + block.start, start + block.stop)
         product(cut(weights, *both, block, seen), cut(v, *both, seen), out=cut(y, *both, queries))
+    return weights
 
 
 def _grad_samples(rng: np.random.Generator):

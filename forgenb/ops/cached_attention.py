@@ -30,7 +30,7 @@ from .apply import as_tensor, narrowed, row_major, run_rows, together, widened
 from .assignment import assign_
 from .ids import checked_ids
 from .plans import one_float
-from .settings import whole
+from .settings import flag, whole
 from .softmax import softmax_reference
 from .table import op
 
@@ -48,10 +48,13 @@ def kv_put_kernel(row, cache, packed, places, heads, third):
 
 @row_kernel(
     "groups | qkv[b,c3] keys[groups,cap,hd] values[groups,cap,hd] places[b]:int -> out[groups,hd] weights[groups,cap];"
-    " heads:int"
+    " heads:int filled:int"
 )
-def cached_attention_kernel(row, qkv, keys, values, places, out, weights, heads):
-    """One head of one sequence: scores of the keys up to its place, their softmax, and the sum of values."""
+def cached_attention_kernel(row, qkv, keys, values, places, out, weights, heads, filled):
+    """One head of one sequence: scores of the keys up to its place, their softmax, and the sum of values.
+
+    Weights behind the place become zeros up to the key of number `filled`, and hold anything from there on.
+    """
     hd = keys.shape[2]
     sample = row // heads
     query = qkv[sample, (row - sample * heads) * hd : (row - sample * heads + 1) * hd]
@@ -71,11 +74,16 @@ def cached_attention_kernel(row, qkv, keys, values, places, out, weights, heads)
         put(weights, (row, s), e)
         total = accumulate(total, e)
     scale = 1.0 / lane_sum(total)
+    for s in lanes(seen):
+        put(weights, (row, s), weights[row, s] * scale)
+    unseen = weights[row, min(seen, filled) : filled]
+    for s in lanes(unseen.shape[0]):
+        put(unseen, s, real(0))
     lane_barrier()
     for j in lanes(hd):
         put(out, (row, j), real(0))
     for s in range(seen):
-        weight = weights[row, s] * scale
+        weight = weights[row, s]
         for j in lanes(hd):
             put(out, (row, j), fma(weight, values[row, s, j], out[row, j]))
 
@@ -179,7 +187,9 @@ def _reference(qkv, keys, values, places):
 
 
 @op(_samples, _reference, (), dtypes="one float")
-def cached_attention(qkv, keys: Tensor, values: Tensor, places) -> Tensor:
+def cached_attention(
+    qkv, keys: Tensor, values: Tensor, places, weights: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
     r"""Attention of one query a sequence to its cache: :math:`out = softmax(q K^T / \sqrt{d})\,V` for each head, where
     :math:`K` and :math:`V` are the rows of the cache up to the sequence's place.
 
@@ -194,11 +204,14 @@ def cached_attention(qkv, keys: Tensor, values: Tensor, places) -> Tensor:
         ``[b * heads, capacity, c / heads]``.
     places : integer Tensor or array_like
         ``[b]``: each sequence's last row that is seen, that of the query itself.
+    weights : bool
+        Whether to return the weights as well, those that the values were summed with.
 
     Returns
     -------
-    Tensor
-        ``[b, c]``.
+    Tensor, or two
+        ``[b, c]``, and with `weights` what the query takes from each row, ``[b, heads, capacity]``; rows that are not
+        seen have exact zeros.
 
     Raises
     ------
@@ -219,8 +232,10 @@ def cached_attention(qkv, keys: Tensor, values: Tensor, places) -> Tensor:
     places = _checked_places("cached_attention", places, keys, qkv)
     given = [widened(t.detach()) for t in (qkv, keys, values)]
     groups, cap, hd = keys.shape
-    out, weights = (empty((groups, size), given[0].dtype, qkv.backend) for size in (hd, cap))
+    out, shares = (empty((groups, size), given[0].dtype, qkv.backend) for size in (hd, cap))
     sizes = (groups, *qkv.shape, cap, hd)
-    run_rows(cached_attention_kernel, sizes, (*given, places, out, weights), (heads,), work=2 * cap * hd)
-    b, c = qkv.shape[0], heads * hd
-    return narrowed(row_major(out, (b, c)), qkv.dtype)
+    filled = cap if flag("cached_attention", "weights", weights) else 0
+    run_rows(cached_attention_kernel, sizes, (*given, places, out, shares), (heads, filled), work=2 * cap * hd)
+    b = qkv.shape[0]
+    y = narrowed(row_major(out, (b, heads * hd)), qkv.dtype)
+    return (y, narrowed(row_major(shares, (b, heads, cap)), qkv.dtype)) if weights else y

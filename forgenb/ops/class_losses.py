@@ -17,7 +17,7 @@ from ..tape import record
 from ..tensor import Tensor, empty
 from .apply import as_tensor, copied, narrowed, row_major, run_rows, widened
 from .arithmetic import div
-from .ids import checked_ids
+from .ids import as_array, checked_ids
 from .plans import floats_only
 from .reduction import sum_
 from .settings import quoted
@@ -60,9 +60,10 @@ def class_targets(name: str, x: Tensor, targets, ignored: int | None) -> tuple[T
         If `ignored` is no whole number of int64.
     """
     floats_only(name, x)
-    if x.ndim == 0 or x.shape[-1] == 0 or np.shape(targets) != x.shape[:-1]:
+    targets = targets if isinstance(targets, Tensor) else as_array(name, targets, "target")
+    if x.ndim == 0 or x.shape[-1] == 0 or targets.shape != x.shape[:-1]:
         raise ShapeError(
-            f"{name} got shape {x.shape} and targets of shape {np.shape(targets)}: targets must have its shape without "
+            f"{name} got shape {x.shape} and targets of shape {targets.shape}: targets must have its shape without "
             "the last axis, the classes"
         )
     if ignored is not None and not (isinstance(ignored, (int, np.integer)) and -(2**63) <= ignored < 2**63):

@@ -83,12 +83,12 @@ def embedding(ids, wte, wpe=None, pos: int = 0) -> Tensor:
     out = empty((*ids.shape, n), tables[0].dtype, wte.backend)
     sizes = ids.size, wte.shape[0], n, wpe.shape[0]
     run_rows(embedding_kernel, sizes, (ids, *tables, out), (length, pos), dtype=out.dtype, work=n)
-    vocab, places = wte.shape[0], wpe.shape[0]
+    vocab, places, learned = wte.shape[0], wpe.shape[0], wte.requires_grad
 
     def backward(dout):
         from .indexing import unslice
 
-        dwte = scatter_add(ids, dout, vocab)
+        dwte = scatter_add(ids, dout, vocab) if learned else None
         per_place = sum_to(dout, (length, n))
         dwpe = per_place if length == places else unslice(per_place, (places, n), (slice(pos, pos + length),))
         return None, dwte, dwpe

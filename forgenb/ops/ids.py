@@ -12,7 +12,7 @@ import numpy as np
 
 from ..backend import seam
 from ..dtypes import INT64
-from ..errors import BackendError, DTypeError, IndexRangeError
+from ..errors import BackendError, DTypeError, IndexRangeError, ShapeError
 from ..tensor import Tensor, from_array
 from .apply import copied
 
@@ -36,10 +36,26 @@ def _check_place(name: str, ids: Tensor, backend, what: str) -> None:
         )
 
 
-def _host(ids) -> np.ndarray:
+def as_array(name: str, ids, what: str = "id") -> np.ndarray:
+    """Ids that are no tensor, as NumPy has them.
+
+    Raises
+    ------
+    ShapeError
+        If they are lists of different lengths.
+    """
+    try:
+        return np.asarray(ids)
+    except ValueError:
+        raise ShapeError(
+            f"{name} got {what}s in lists of different lengths: make them equally long, or pass one list at a time"
+        ) from None
+
+
+def _host(name: str, ids, what: str) -> np.ndarray:
     """The ids on the host. Reading them to check them is allowed while a step is recorded."""
     if not isinstance(ids, Tensor):
-        return np.asarray(ids)
+        return as_array(name, ids, what)
     token = seam.RECORDER.set(None)
     try:
         return ids.numpy()
@@ -86,7 +102,7 @@ def checked_ids(name: str, ids, size: int, backend, what: str = "id", ignored: i
     if _known(ids, size, backend):
         return ids.detach()
     if recorder is None or not recorder.guard(ids, lambda: checked_ids(name, ids, size, backend, what, ignored), size):
-        array = _host(ids)
+        array = _host(name, ids, what)
         found = _whole(name, array, what)
         seen = found if ignored is None else np.where(found == ignored, 0, found)
         if not inside(seen, size):
@@ -149,4 +165,4 @@ def wrapped_ids(name: str, ids, size: int, axis: int, backend) -> Tensor:
         host = ids.numpy()
         found = wrapped_positions(name, host, size, axis)
         return _remember(ids if found is host and ids.contiguous else from_array(found, backend), size)
-    return _remember(from_array(wrapped_positions(name, np.asarray(ids), size, axis), backend), size)
+    return _remember(from_array(wrapped_positions(name, as_array(name, ids), size, axis), backend), size)

@@ -112,7 +112,7 @@ def matmul(
             da = product_gradient(dout, b, trans_a, False, not trans_b, alpha, shapes[0])
         if b.requires_grad:
             db = product_gradient(a, dout, trans_b, not trans_a, False, alpha, shapes[1])
-        if bias is not None:
+        if bias is not None and bias.requires_grad:
             dbias = sum_to(dout, (dout.shape[-1],))
         return (da, db) if bias is None else (da, db, dbias)
 

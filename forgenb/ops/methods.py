@@ -33,7 +33,7 @@ from . import (
     statistics,
     trigonometry,
 )
-from .apply import copied, run_map
+from .apply import apart, copied, run_map
 
 BINARY = {
     "add": arithmetic.add,
@@ -102,7 +102,7 @@ def copy(self) -> Tensor:
 
 def add_in_place(self, other: Tensor) -> Tensor:
     """Add `other` to the elements of this tensor, which must not be on the tape."""
-    run_map(arithmetic.add_kernel, (self, other), into=(self,))
+    run_map(arithmetic.add_kernel, (self, apart(other, self)), into=(self,))
     self.changed()
     return self
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
@@ -14,13 +15,15 @@ import numpy as np
 from ..dtypes import compute_dtype
 from ..errors import ArgumentError, CheckpointError
 from ..nn.module import check_state, overwrite
-from ..ops.apply import copied
-from ..routine import after_each_run, late, on_each_run, outside_recording
+from ..ops.apply import apart, copied
+from ..routine import after_each_run, frozen, late, on_each_run, outside_recording
 from ..tensor import Parameter, Tensor, from_array, full_like
 from .clip import clipping
 from .groups import Group, flattened
 from .groups import checked as checked
 from .scaling import LossScaler
+
+NODE = operator.attrgetter("node")
 
 
 class Optimizer:
@@ -90,6 +93,7 @@ class Optimizer:
             With `clip_norm` or `scaler`, the norm before clipping. Where that is not finite nothing is updated, so
             that a training loop can stop with the parameters of the step before.
         """
+        self._watch_frozen()
         live = [(name, p, p.grad) for name, p in self.params.items() if p.grad is not None]
         norm = None
         measured = clip_norm is not None or scaler is not None
@@ -112,11 +116,24 @@ class Optimizer:
             if key not in numbers:
                 count = late(functools.partial(self._counts.__getitem__, name))
                 numbers[key] = self.numbers(count, self._rate(group), self._decay(group) if p.decay else 0.0)
-            self.update(p, grad, self._state[name], factors[dtype], numbers[key])
+            self.update(p, apart(grad, p), self._state[name], factors[dtype], numbers[key])
             p.changed()
         if norm is None:
             return 0.0 if measured else None
         return after_each_run(lambda: self._checked_norm(norm, names, scaler), norm)
+
+    def _watch_frozen(self) -> None:
+        """Let a recording notice what is frozen later; where nothing is, a run only looks at the nodes."""
+        params = tuple(self.params.values())
+        nodes, names = tuple(map(NODE, params)), self._frozen()
+
+        def read() -> tuple[str, ...]:
+            return names if tuple(map(NODE, params)) == nodes else self._frozen()
+
+        frozen("which parameters are frozen", read)
+
+    def _frozen(self) -> tuple[str, ...]:
+        return tuple(name for name, p in self.params.items() if not p.requires_grad)
 
     def _make_state(self, names: list[str]) -> None:
         """Zeros for parameters that step for the first time; they are memory of their own, never scratch."""

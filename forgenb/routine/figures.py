@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import ArgumentError
 
-__all__ = ["check_figure_file", "new_figure", "plain_logarithms", "write_figure"]
+__all__ = ["check_figure_file", "new_figure", "new_grid", "plain_logarithms", "write_figure"]
 
 KINDS = (".svg", ".png", ".pdf")
 BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#7f7f7f"
@@ -43,6 +43,12 @@ def new_figure(width: float, height: float) -> tuple[Any, Any]:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     return figure, axes
+
+
+def new_grid(width: float, height: float, rows: int, columns: int) -> tuple[Any, Any]:
+    """A figure in inches and its ``[rows][columns]`` axes."""
+    figure = _matplotlib()(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def plain_logarithms(axis: Any) -> None:

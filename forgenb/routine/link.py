@@ -44,7 +44,7 @@ def link(statements: list[Launch | Product], backend):
             rows.append((launcher, statement.extent, statement.chunk, values, statement.packer))
             bands = 1
         prints.append(footprint(statement, bands))
-        work.append(Work(_cost(statement), rows[-1][1]))
+        work.append(Work(_cost(statement), rows[-1][1], _fetching(statement)))
     shares, split = splitting(prints, work, GRAIN)
     for number, arguments in products.items():
         if split[number] and arguments[-1] == (1, 1):
@@ -56,6 +56,11 @@ def _cost(statement: Launch | Product) -> float:
     """Nanoseconds on one thread, roughly: enough to tell what is worth sharing out."""
     arithmetic = flop(statement) / 80 if isinstance(statement, Product) else 0
     return 100 + max(arithmetic, moved(statement) / 10)
+
+
+def _fetching(statement: Launch | Product) -> bool:
+    """Whether it is the product of one row, which takes as long as reading the matrix."""
+    return isinstance(statement, Product) and statement.shape[0] == 1 and statement.batch == (1, 1)
 
 
 def _number(value):

@@ -32,11 +32,13 @@ class Task:
 class Stage:
     """Tasks that do not depend on each other; every one of an earlier stage has ended.
 
-    The first `homes` are the shares of a batch, in order; the others follow, the dearest first.
+    The first `homes` are the shares of a batch, in order; the others follow, the dearest first. `fetching` is the cost
+    of those statements that mostly wait for memory which nobody has just written.
     """
 
     tasks: tuple[Task, ...]
     homes: int = 1
+    fetching: float = 0.0
 
     @property
     def cost(self) -> float:
@@ -46,10 +48,14 @@ class Stage:
 
 @dataclass(frozen=True)
 class Work:
-    """What a statement costs, in nanoseconds or so, and into how many pieces its extent may be cut."""
+    """What a statement costs, in nanoseconds or so, and into how many pieces its extent may be cut.
+
+    `fetching` says that most of it is waiting for memory that no statement has just written.
+    """
 
     cost: float
     pieces: int
+    fetching: bool = False
 
 
 def stages(footprints: list[Footprint], work: list[Work], grain: float) -> list[Stage]:
@@ -153,8 +159,9 @@ def _stage(numbers: list[int], split: list[bool], shares: int, work: list[Work],
     if small:
         tasks.append(_plain(small, work))
     homes = shares if together else 1
+    fetching = sum(work[n].cost for n in numbers if work[n].fetching)
     first = tasks[:shares] if together else []
-    return Stage((*first, *sorted(tasks[len(first) :], key=lambda task: -task.cost)), homes)
+    return Stage((*first, *sorted(tasks[len(first) :], key=lambda task: -task.cost)), homes, fetching)
 
 
 def _plain(numbers: list[int], work: list[Work]) -> Task:

@@ -8,7 +8,7 @@ Imports tensors, dtypes, safetensors and how its files are read; what the arrays
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +19,7 @@ from forgenb.backend import get_backend
 from forgenb.dtypes import ORDER
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.opening import StrPath, reason
-from forgenb.storage.tensor_file import opened_tensors
+from forgenb.storage.quantized.reading import opened_arrays
 from forgenb.tensor import Tensor, from_array, host_values
 
 __all__ = ["check_own", "is_temporary", "load", "read_arrays", "replacing", "save", "write_arrays", "write_whole"]
@@ -58,7 +58,7 @@ def save(path: StrPath, tensors: Mapping[str, Tensor | ArrayLike], metadata: Tex
 
 
 def load(path: StrPath, backend: str | None = None) -> dict[str, Tensor]:
-    """Read every tensor of a safetensors file.
+    """Read every tensor of a safetensors file; of a quantised one, what its codes stand for.
 
     Parameters
     ----------
@@ -77,15 +77,17 @@ def load(path: StrPath, backend: str | None = None) -> dict[str, Tensor]:
     return {name: from_array(array, target) for name, array in arrays.items()}
 
 
-def write_arrays(path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Text | None = None) -> None:
-    """`save` for host arrays alone."""
+def write_arrays(
+    path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Text | None = None, dtypes: Sequence[np.dtype] = ORDER
+) -> None:
+    """`save` for host arrays alone, of `dtypes`."""
     from safetensors.numpy import save as encode
 
     for name, array in arrays.items():
-        if array.dtype not in ORDER:
+        if array.dtype not in dtypes:
             raise CheckpointError(
                 f"{os.fspath(path)!r} was not written: {name!r} has dtype {array.dtype}, which is none of "
-                f"{', '.join(dtype.name for dtype in ORDER)}; convert it first."
+                f"{', '.join(dtype.name for dtype in dtypes)}; convert it first."
             )
     whole = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
     write_whole(path, encode(whole, dict(metadata) if metadata else None))
@@ -93,7 +95,7 @@ def write_arrays(path: StrPath, arrays: Mapping[str, np.ndarray], metadata: Text
 
 def read_arrays(path: StrPath) -> tuple[dict[str, NDArray], dict[str, str]]:
     """Return the arrays and the metadata of a safetensors file; see `load` for the errors."""
-    with opened_tensors(path, MOST_HEADER) as file:
+    with opened_arrays(path, MOST_HEADER) as file:
         return {name: file.read(name) for name in file.layouts}, file.metadata
 
 

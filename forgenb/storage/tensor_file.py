@@ -27,8 +27,9 @@ from forgenb.errors import CheckpointError
 from forgenb.storage.documents import MOST, parsed, shown
 from forgenb.storage.opening import PIECE, StrPath, fill, opened
 
-__all__ = ["NAMES", "TensorFile", "opened_tensors"]
+__all__ = ["MOST_AXES", "NAMES", "Dtypes", "TensorFile", "are_sizes", "opened_tensors"]
 
+Dtypes = Mapping[str, np.dtype]
 NAMES = dict(zip(("BOOL", "I32", "I64", "F16", "F32", "F64"), ORDER))
 """The format's names of dtypes -> forgenb's."""
 
@@ -51,6 +52,8 @@ class TensorFile:
         The most bytes that its header may have.
     names
         The format's names of the dtypes that are read -> what NumPy has their bytes as.
+    marked
+        A key of the metadata -> such names that are read besides where a file has that key.
 
     Attributes
     ----------
@@ -60,8 +63,10 @@ class TensorFile:
         Text that travels with them.
     """
 
-    def __init__(self, file: io.BufferedReader, place: str, most: int, names: Mapping[str, np.dtype] = NAMES):
-        self._file, self.place, self._names = file, place, names
+    def __init__(
+        self, file: io.BufferedReader, place: str, most: int, names: Dtypes = NAMES, marked: Mapping[str, Dtypes] = {}
+    ):
+        self._file, self.place = file, place
         size = file.seek(0, 2)
         file.seek(0)
         start = file.read(8)
@@ -77,6 +82,9 @@ class TensorFile:
             raise self._refused(f"its header has {length} bytes, at most {most} are read")
         header = parsed(file.read(length), f"{place!r} is not a complete safetensors file: its header", most)
         self.metadata = self._texts(header.pop("__metadata__", {}))
+        self._names = dict(names)
+        for key in marked.keys() & self.metadata.keys():
+            self._names |= marked[key]
         self._begin = 8 + length
         self.layouts: dict[str, tuple[tuple[int, ...], np.dtype]] = {}
         self._places: dict[str, int] = {}
@@ -134,9 +142,9 @@ class TensorFile:
         if not isinstance(about, dict) or about.keys() != FIELDS:
             raise self._refused(f"{shown(name)} is described by {shown(about)}, needed are {', '.join(sorted(FIELDS))}")
         shape, places = about["shape"], about["data_offsets"]
-        if not _are_sizes(shape) or len(shape) > MOST_AXES:
+        if not are_sizes(shape) or len(shape) > MOST_AXES:
             raise self._refused(f"{shown(name)} has the shape {shown(shape)}")
-        if not _are_sizes(places) or len(places) != 2:
+        if not are_sizes(places) or len(places) != 2:
             raise self._refused(f"{shown(name)} has the bytes {shown(places)}")
         dtype = self._names.get(about["dtype"]) if isinstance(about["dtype"], str) else None
         if dtype is None:
@@ -165,14 +173,16 @@ class TensorFile:
 
 
 @contextmanager
-def opened_tensors(path: StrPath, most: int = MOST, names: Mapping[str, np.dtype] = NAMES) -> Iterator[TensorFile]:
+def opened_tensors(
+    path: StrPath, most: int = MOST, names: Dtypes = NAMES, marked: Mapping[str, Dtypes] = {}
+) -> Iterator[TensorFile]:
     """Open a safetensors file.
 
     Parameters
     ----------
     path
         The file.
-    most, names
+    most, names, marked
         See `TensorFile`.
 
     Raises
@@ -181,8 +191,9 @@ def opened_tensors(path: StrPath, most: int = MOST, names: Mapping[str, np.dtype
         It is missing, truncated or no safetensors file, or has a dtype that forgenb has not.
     """
     with opened(path) as file:
-        yield TensorFile(file, os.fspath(path), most, names)
+        yield TensorFile(file, os.fspath(path), most, names, marked)
 
 
-def _are_sizes(value: Any) -> bool:
+def are_sizes(value: Any) -> bool:
+    """Whether a value of a header can be a shape or a pair of offsets."""
     return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)

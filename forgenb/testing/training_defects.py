@@ -6,7 +6,7 @@ them down. Imports the kind of row.
 
 from __future__ import annotations
 
-from .training_rows import Entry
+from .entries import Entry
 
 __all__ = ["DEFECTS", "OWN_DEFECTS"]
 

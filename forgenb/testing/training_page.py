@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from .markdown import table
+from .entries import avoided, compared
 from .training_defects import DEFECTS, OWN_DEFECTS
-from .training_rows import ROWS, Entry
+from .training_rows import ROWS
 
 __all__ = ["page"]
 
@@ -40,26 +38,14 @@ def page() -> str:
     return "\n".join(
         [
             HEAD,
-            table(("", "OCANNL 0.5.1, train.ml", "forgenb", "meaning", "tests"), map(_cells, ROWS)) + "\n",
+            compared("OCANNL 0.5.1, train.ml", ROWS),
             DEFECTS_HEAD,
-            _defects(DEFECTS),
+            avoided(DEFECTS),
             OWN_HEAD,
-            _defects(OWN_DEFECTS),
+            avoided(OWN_DEFECTS),
             "Written by `python -m forgenb.testing.training_page`.\n",
         ]
     )
-
-
-def _defects(entries: Iterable[Entry]) -> str:
-    rows = ((*_cells(entry)[:3], entry.differs, _cells(entry)[4]) for entry in entries)
-    return table(("", "what went wrong", "forgenb", "here", "tests"), rows) + "\n"
-
-
-def _cells(entry: Entry) -> tuple[str, ...]:
-    ours = " ".join(f"`fnb.{name}`" for name in entry.ours.split())
-    tests = " ".join(f"`{test}`" for test in entry.tests.split())
-    meaning = f"differs because {entry.differs}" if entry.differs else "same"
-    return entry.number, entry.theirs, ours, meaning, tests
 
 
 if __name__ == "__main__":

@@ -1,28 +1,13 @@
 """The training module of OCANNL 0.5.1, train.ml, function by function, and what forgenb has for each. As data.
 
-`training_page` writes it down; tests look up every function and every test that is named here. Imports nothing.
+`training_page` writes it down; tests look up every function and every test that is named here. Imports the kind of row.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from .entries import Entry
 
-__all__ = ["ROWS", "Entry"]
-
-
-class Entry(NamedTuple):
-    """One row.
-
-    `ours` are names below ``fnb.``, and `tests` node ids below ``tests/``, both parted by blanks. `differs` ends the
-    sentence "differs because"; without one the meaning is the same. Of a defect it says how it is avoided.
-    """
-
-    number: str
-    theirs: str
-    ours: str
-    tests: str
-    differs: str = ""
-
+__all__ = ["ROWS"]
 
 LOOP = "train/workers/test_train_loop.py"
 PARALLEL = "train/workers/test_parallel.py"

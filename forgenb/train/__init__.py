@@ -14,6 +14,7 @@ from forgenb.train.characters.char_run import CharRun
 from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.corpus import Corpus, prepare
+from forgenb.train.characters.quantizing import QuantizedRun, quantize_run
 from forgenb.train.characters.run_folder import RunFolder, latest_run, next_run
 from forgenb.train.loop.callback import Callback
 from forgenb.train.loop.callbacks import BestCheckpoint, EarlyStopping, JsonLines
@@ -31,6 +32,7 @@ from forgenb.train.steps.modes import retain_all, set_hosted, set_materialized, 
 from forgenb.train.steps.once import forward_and_forget, forward_once
 from forgenb.train.steps.parameters import diff_or_error, is_param, parameters
 from forgenb.train.steps.programs import Update, forward, grad_update, grad_update_nochecks, sequence, to_routine
+from forgenb.train.workers.accumulated import AccumulatedStep
 from forgenb.train.workers.loops import round_robin, round_robin_dry_run, sequential_loop, tree_schedule
 from forgenb.train.workers.parallel import ParallelUpdate, parallel_update, suggest_streams
 from forgenb.train.workers.shards import ShardedStep
@@ -39,6 +41,7 @@ from forgenb.train.workers.train_loop import train_loop
 from forgenb.train.workers.train_result import BatchReport, EpochReport, TrainResult
 
 __all__ = [
+    "AccumulatedStep",
     "BatchReport",
     "BestCheckpoint",
     "Callback",
@@ -53,6 +56,7 @@ __all__ = [
     "LossPlot",
     "ParallelUpdate",
     "ProgressBar",
+    "QuantizedRun",
     "RunFolder",
     "ShardedStep",
     "StepReport",
@@ -80,6 +84,7 @@ __all__ = [
     "parallel_update",
     "parameters",
     "prepare",
+    "quantize_run",
     "read_metrics",
     "retain_all",
     "round_robin",

@@ -19,7 +19,7 @@ from forgenb.optim import Optimizer
 from forgenb.routine import Arena, Routine
 from forgenb.tensor import Tensor
 from forgenb.train.steps.programs import to_routine
-from forgenb.train.workers.share import PartialUpdate, checked_workers, descent, samples_of, shares
+from forgenb.train.workers.share import PartialUpdate, checked_workers, descent, samples_of, shares, variant
 
 __all__ = ["DistributedStep", "World", "launched", "world"]
 
@@ -261,7 +261,7 @@ class DistributedStep:
                 f"process {self.world.rank} of {self.world.size} takes samples {self.part.start} to "
                 f"{self.part.stop - 1} of a batch of {self.samples}, and got {len(arrays[0])} samples"
             )
-        key = (self.model.training, *((a.shape, a.dtype) for a in arrays))
+        key = variant(self.model, arrays)
         if key not in self._made:
             self._made[key] = self._record(arrays)
         share, gradients, reduction, update, norm = self._made[key]

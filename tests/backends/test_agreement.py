@@ -67,6 +67,27 @@ def test_a_small_gpt_agrees_for_ten_steps():
     np.testing.assert_allclose(python, cpu, rtol=0, atol=1e-5)
 
 
+def gradients(backend):
+    """The gradient of every parameter of a tiny GPT that drops."""
+    with fnb.use(backend):
+        model = fnb.models.GPT(fnb.models.GPTConfig(11, 4, 1, 2, 8, dropout=0.2), seed=3)
+        model.dropout_seed = 5
+        ids = np.random.default_rng(7).integers(0, 11, (2, 5))
+        model.loss(ids[:, :-1], ids[:, 1:]).backward()
+        return {name: p.grad.numpy().copy() for name, p in model.named_parameters()}
+
+
+def test_a_tiny_gpt_has_the_same_gradients():
+    """To 1e-5 of the largest of each, however small they are; those of the keys' biases are all rounding."""
+    cpu, *others = map(gradients, BACKENDS)
+    for name, other in ((name, other) for name in cpu for other in others):
+        found, wanted = other[name], cpu[name]
+        if name.endswith("c_attn.bias"):
+            found, wanted = (np.delete(a, np.s_[8:16]) for a in (found, wanted))
+        assert np.abs(wanted).max() > 0, name
+        assert np.abs(found - wanted).max() <= 1e-5 * np.abs(wanted).max(), name
+
+
 @map_kernel("x -> out")
 def moved_gelu_kernel(x):
     return GELU_BODY(x) + 7.0

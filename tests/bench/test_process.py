@@ -1,5 +1,6 @@
 """Worker processes: what they answer, how they end, and that a library which is missing is only skipped."""
 
+import ctypes
 import sys
 
 import pytest
@@ -106,6 +107,18 @@ def test_limits_are_positive_or_say_why():
     assert found["copy_gb_s"] > 0
     assert found["versions"]["forgenb"]
     assert "cannot be started" in measure_limits(1, "no/such/python")["skipped"]
+
+
+def test_memory_that_the_heap_keeps_is_given_back():
+    if memory.resident() is None or not hasattr(ctypes.CDLL(None), "malloc_trim"):
+        pytest.skip("this system does not tell, or its C library gives nothing back")
+    blocks = [bytearray(b"1") * 60_000 for _ in range(1000)]
+    last = blocks.pop()
+    before = memory.resident()
+    blocks.clear()
+    memory.trim()
+    assert before - memory.resident() > 40_000_000
+    assert len(last) == 60_000
 
 
 def test_memory_that_was_taken_and_given_back_is_in_the_peak():

@@ -1,12 +1,13 @@
 """``forgenb bench``."""
 
 import json
+import signal
 import sys
 
 import pytest
 
 from forgenb import bench
-from forgenb.bench import Check, Row
+from forgenb.bench import Check, DecodeRow, LoadRow, Row
 from forgenb.bench.projection import Cost, Link
 from forgenb.bench.scaling import ShareTimes, SumTimes
 
@@ -210,3 +211,126 @@ def test_the_help_says_what_scaling_takes_and_needs(forgenb):
 def test_what_scaling_refuses(refused, scaled, options, message):
     assert message in refused("bench", "--scaling", *options)
     assert scaled == []
+
+
+@pytest.fixture
+def words(monkeypatch):
+    """No measurement: an id takes 2 ms, loading 120; plans are kept."""
+    plans = []
+
+    def decoded(plan, shape, tell):
+        plans.append(plan)
+        tell("...")
+        for name in plan.contenders:
+            yield DecodeRow(f"decode-{shape}", name, 1, 2.0, 1.0, 3.0, ratio=0.5, limit=0.25)
+
+    def loaded(plan, tell):
+        plans.append(plan)
+        for name in plan.contenders:
+            yield LoadRow("load-new", name, 1, 120.0, 110.0, 130.0, ratio=1.25)
+
+    monkeypatch.setattr(bench, "measure_limits", lambda threads: LIMITS)
+    monkeypatch.setattr(bench, "compare_decode", decoded)
+    monkeypatch.setattr(bench, "compare_load", loaded)
+    return plans
+
+
+def test_decode_as_json(forgenb, words):
+    done = forgenb("bench", "decode", "--json", "--shapes", "gpt2", "--contenders", "forgenb-routine", "--rounds", "2")
+    assert done.code == 0
+    limits, row = map(json.loads, done.out.splitlines())
+    assert limits == LIMITS
+    assert (row["workload"], row["contender"], row["median_ms"]) == ("decode-gpt2", "forgenb-routine", 2.0)
+    assert (row["ratio"], row["limit"]) == (0.5, 0.25)
+    (plan,) = words
+    assert (plan.workloads, plan.contenders, plan.rounds, plan.pythons) == (["gpt2"], ["forgenb-routine"], 2, {})
+
+
+def test_decode_has_all_shapes_and_contenders(forgenb, words):
+    done = forgenb("bench", "decode")
+    assert done.code == 0
+    for shape in bench.DECODINGS:
+        for name in bench.DECODERS:
+            assert f"| decode-{shape} | {name} | 2 | 1 to 3 | 0.50 | 25% |" in done.out
+    assert words[0].rounds == 5
+
+
+def test_load_as_table_and_json(forgenb, words):
+    assert "| load-new | transformers | 120 | 110 to 130 | 1.25 | - |" in forgenb("bench", "load").out
+    assert list(words[0].contenders) == list(bench.LOADERS)
+    python = f"transformers={sys.executable}"
+    done = forgenb("bench", "load", "--json", "--contenders", "forgenb-eager", "--python", python)
+    assert [json.loads(line)["workload"] for line in done.out.splitlines()] == ["limits", "load-new"]
+    assert words[1].pythons == {"transformers": sys.executable}
+
+
+def test_words_write_between_marks_of_their_own(forgenb, words, tmp_path):
+    page = tmp_path / "page.md"
+    parts = ("results", "decode", "load")
+    page.write_text("".join(f"<!-- {part} -->\nold {part}\n<!-- end of {part} -->\n" for part in parts))
+    assert forgenb("bench", "decode", "--markdown", "page.md").code == 0
+    assert forgenb("bench", "load", "--markdown", "page.md").code == 0
+    text = page.read_text()
+    assert [part for part in parts if f"old {part}" in text] == ["results"]
+    decoded, loaded = text.index("| decode-charsix |"), text.index("| load-new |")
+    assert text.index("<!-- decode -->") < decoded < text.index("<!-- end of decode -->") < loaded
+
+
+def test_options_may_stand_before_a_word(forgenb, words):
+    options = ["--threads", "1", "--rounds", "3", "--json", "--python", f"torch-eager={sys.executable}"]
+    before = forgenb("bench", *options, "decode")
+    after = forgenb("bench", "decode", *options)
+    assert before.out == after.out
+    assert words[0] == words[2]
+    assert (words[0].threads, words[0].rounds, words[0].pythons) == (1, 3, {"torch-eager": sys.executable})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--steps", "3", "decode"], "--steps has no meaning for decode: leave it away"),
+        (["--check", "load"], "--check has no meaning for load: leave it away"),
+        (["--plot", "out.svg", "load"], "--plot has no meaning for load: leave it away"),
+        (["--workloads", "moons", "--json", "decode"], "--workloads has no meaning for decode: leave it away"),
+        (["--scaling", "decode"], "--scaling has no meaning for decode: leave it away"),
+        (
+            ["--contenders", "jax-jit", "--json", "decode"],
+            "decode has no contender jax-jit: name some of forgenb",
+        ),
+        (["decode", "--contenders", "transformers"], "argument --contenders: invalid choice: 'transformers'"),
+        (["decode", "--shapes", "moons"], "argument --shapes: invalid choice: 'moons'"),
+        (["decode", "--python", "jax-jit=python"], "--python needs CONTENDER=PATH with a contender of forgenb-routine"),
+        (["decode", "--threads", "100000"], "--threads 100000 is more than this process has cores"),
+        (["load", "--rounds", "0"], "argument --rounds: it must be a whole number of at least 1, got '0'"),
+        (["load", "--shapes", "gpt2"], "unrecognized arguments: --shapes gpt2"),
+        (["load", "--markdown", "no/such/file.md"], "--markdown 'no/such/file.md' is not a file in a folder"),
+        (["encode"], "invalid choice: 'encode'"),
+    ],
+)
+def test_wrong_words(refused, words, options, message):
+    assert message in refused("bench", *options)
+
+
+def test_a_termination_leaves_no_folder_behind(forgenb, words, monkeypatch):
+    left = []
+
+    def terminated(plan, tell):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+            yield from ()
+        finally:
+            left.append("folder")
+
+    monkeypatch.setattr(bench, "compare_load", terminated)
+    before = signal.getsignal(signal.SIGTERM)
+    done = forgenb("bench", "load")
+    assert (done.code, done.err) == (130, "forgenb bench: interrupted.\n")
+    assert left == ["folder"]
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_words_say_what_they_need(forgenb):
+    for word in ("decode", "load"):
+        text = " ".join(forgenb("bench", word, "--help").out.split())
+        assert "500 MB" in text
+        assert word in forgenb("bench", "--help").out

@@ -1,7 +1,9 @@
 """``forgenb generate``."""
 
+import json
 import shutil
 
+import numpy as np
 import pytest
 
 from forgenb.train import RunFolder
@@ -50,6 +52,28 @@ def test_the_last_run_is_the_default(forgenb, tiny, refused):
     assert forgenb("generate", "--tokens", 3).code == 0
 
 
+def test_a_trace_and_a_picture_leave_the_text_as_it_is(forgenb, trained, tmp_path):
+    call = ["generate", "--run", "a", "--prompt", "abc", "--tokens", 9]
+    plain = forgenb(*call)
+    files = ["--trace", "t.jsonl", "--trace-top", 3, "--trace-layers", 1, "--attention", "a.svg"]
+    traced = forgenb(*call, *files)
+    assert (traced.code, traced.out, traced.err) == (0, plain.out, "")
+    rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert "".join(row["text"] for row in rows) == plain.out[3:-1]
+    assert [row["position"] for row in rows] == list(range(3, 12))
+    assert all(len(row["shortlist"]) == 3 and len(row["layers"]) == 1 for row in rows)
+    assert np.shape(rows[0]["attention"]) == (1, 2, 3, 3)
+    np.testing.assert_allclose(np.sum(rows[1]["attention"], -1), 1, atol=1e-6)
+    assert np.shape(rows[1]["layers"][0]["mlp_hidden"]) == (64,)
+    svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert svg.count("<image") == 2
+    assert svg.count(">b</text>") >= 3
+    assert forgenb(*call, *files).code == 0
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8") == svg
+    assert forgenb(*call[:-1], 0, "--trace", "none.jsonl").code == 0
+    assert (tmp_path / "none.jsonl").read_bytes() == b""
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -63,6 +87,12 @@ def test_the_last_run_is_the_default(forgenb, tiny, refused):
         (["--temperature", "nan"], "--temperature must be finite and above 0, got nan"),
         (["--top-k", "0"], "--top-k must be at least 1, got 0"),
         (["--top-p", "1.5"], "--top-p must be above 0 and at most 1, got 1.5"),
+        (["--trace", "none/t.jsonl"], "The trace 'none/t.jsonl' is not a file in a folder that is there"),
+        (["--trace", "."], "The trace '.' is not a file"),
+        (["--attention", "a.txt"], "a picture is written as .svg, .png, .pdf, got 'a.txt'"),
+        (["--attention", "a.svg", "--tokens", "0"], "no attention to draw with --tokens 0"),
+        (["--trace-top", "0"], "--trace-top must be at least 1 and --trace-layers at least 0, got 0 and 0"),
+        (["--trace-layers", "-1"], "got 10 and -1"),
         (["--seed", "-1"], "--seed must be from 0"),
         (["--backend", "cup"], "there is no backend 'cup'"),
     ],

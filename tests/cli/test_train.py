@@ -10,7 +10,7 @@ import pytest
 
 from forgenb.backend import get_backend
 from forgenb.nn import Module
-from forgenb.train import RunFolder, load_checkpoint, read_metrics
+from forgenb.train import CharRun, RunFolder, load_checkpoint, read_metrics
 from forgenb.train.characters.char_folder import CharFolder
 
 KEYS = ["step", "train_loss", "val_loss", "lr", "tokens_per_s", "seconds"]
@@ -59,6 +59,43 @@ def test_options_reach_the_run(forgenb, tiny, tmp_path):
     )
     assert (c.steps, c.layers, c.heads, c.width, c.context, c.batch, c.eval_every) == (4, 1, 2, 16, 8, 2, 2)
     assert c.data == str(tmp_path / "text.txt")
+
+
+def test_options_of_fine_tuning_reach_the_run(forgenb, tiny, tmp_path):
+    assert forgenb(*tiny, "--out", "a").code == 0
+    new = "train --data text.txt --steps 2 --eval-every 1 --batch 4 --accumulate 2 --seed-rule pass --dropout 0.1"
+    assert forgenb(*new.split(), "--from", "a", "--freeze-embeddings", "--out", "b").code == 0
+    c = RunFolder.open("b").config
+    assert (c.start, c.freeze_embeddings) == (str(tmp_path / "a" / "best.safetensors"), True)
+    assert (c.accumulate, c.seed_rule, c.layers, c.width) == (2, "pass", 1, 16)
+    first, last = (load_checkpoint(RunFolder.open(name).best).model["wte.weight"] for name in "ab")
+    assert first.tobytes() == last.tobytes()
+    for steps, same in ((3, "a"), (4, tmp_path / "a" / "best.safetensors")):
+        assert forgenb("train", "--resume", "b", "--steps", steps, "--from", same, "--freeze-embeddings").code == 0
+    assert load_checkpoint(RunFolder.open("b").last).step == 4
+
+
+def test_what_contradicts_the_run_that_is_fine_tuned_is_refused(forgenb, refused, tiny):
+    forgenb(*tiny, "--out", "a")
+    assert "contradict width 8 (it has 16)" in refused("train", "--from", "a", "--width", 8)
+    assert "--from " in refused("train", "--resume", "a", "--from", "a")
+    assert "--freeze-embeddings True (the run has False)" in refused("train", "--resume", "a", "--freeze-embeddings")
+    assert "'none.safetensors'" in refused("train", "--from", "none.safetensors")
+
+
+def test_blocks_that_are_computed_again_give_the_same_curve(forgenb, tiny, monkeypatch):
+    flags, losses = [], []
+    steps = CharRun.steps
+
+    def watched(self):
+        flags.append(self.model.recompute_blocks)
+        return steps(self)
+
+    monkeypatch.setattr(CharRun, "steps", watched)
+    for more in ([], ["--recompute"]):
+        losses.append([row["train_loss"] for row in rows(forgenb(*tiny, "--dropout", 0.1, "--json", *more).out)])
+    assert flags == [False, True]
+    assert losses[0] == losses[1]
 
 
 def test_the_default_text(forgenb, tiny):

@@ -49,9 +49,12 @@ def options(text):
 
 
 def test_a_run_goes_on_with_another_number_of_processes(options, tmp_path):
-    """20 steps each, from one checkpoint: on 1, 2 and 4 processes, losses to 1e-5; and 4 give what 1 gives before."""
-    first, _ = train(4, *options, "--steps", 10, "--dropout", 0.2, "--out", tmp_path / "a")
+    """20 steps each, from one checkpoint: on 1, 2 and 4 processes, losses to 1e-5; and 2 give what 1 gives before.
+
+    The one process goes first: two at once would both compile the same kernels.
+    """
     alone, _ = train(1, *options, "--steps", 10, "--dropout", 0.2, "--out", tmp_path / "b")
+    first, _ = train(2, *options, "--steps", 10, "--dropout", 0.2, "--out", tmp_path / "a")
     np.testing.assert_allclose(losses(first), losses(alone), rtol=1e-5)
     kept = {file.name: file.read_bytes() for file in (tmp_path / "a").iterdir()}
     found = []

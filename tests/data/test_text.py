@@ -30,6 +30,16 @@ def test_load_text_names_the_first_wrong_byte(tmp_path):
         load_text(path)
 
 
+def test_load_text_reads_no_more_than_it_is_told(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("abcd")
+    assert load_text(path, 4) == "abcd"
+    with pytest.raises(ArgumentError, match="text.txt' has more than 3 bytes, more than is read here; give a part"):
+        load_text(path, 3)
+    with pytest.raises(ArgumentError, match="zero' has more than 3 bytes"):
+        load_text("/dev/zero", 3)
+
+
 def test_load_text_needs_a_file_with_text(tmp_path):
     with pytest.raises(ArgumentError, match="cannot be read: No such file"):
         load_text(tmp_path / "none.txt")

@@ -45,6 +45,13 @@ def test_encode_names_the_first_unknown_character(banana):
         banana.encode("baxz")
 
 
+@pytest.mark.parametrize("wrong", [b"nab", None, 3])
+def test_what_is_no_text_is_refused(banana, wrong):
+    for encode in (banana.encode, banana.encode_lossy):
+        with pytest.raises(ArgumentError, match=f"encode needs text, got {type(wrong).__name__}"):
+            encode(wrong)
+
+
 def test_lossy_encoding_leaves_unknown_characters_out(banana):
     assert banana.encode_lossy("zbaxz").tolist() == [2, 1]
     assert banana.unknown_chars("zbaxz") == "xz"
@@ -70,6 +77,13 @@ def test_json_round_trip(banana):
     mixed = CharTokenizer('z"\\\u00e9\U0001f600\ud800a')
     assert CharTokenizer.from_json(mixed.to_json()) == mixed
     assert CharTokenizer.from_json('{"b": 1, "a": 0}').characters == "ab"
+
+
+def test_equal_vocabularies_have_equal_bytes(banana):
+    """In the order of ids, whatever order a text or a file has its characters in."""
+    assert banana.to_json() == '{"\\n": 0, "a": 1, "b": 2, "n": 3}'
+    assert CharTokenizer.from_text("\nnab").to_json() == banana.to_json()
+    assert CharTokenizer.from_json('{"n": 3, "b": 2, "\\n": 0, "a": 1}').to_json() == banana.to_json()
 
 
 @pytest.mark.parametrize(

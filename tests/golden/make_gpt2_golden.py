@@ -20,9 +20,9 @@ SIZES = {"vocab_size": 61, "n_positions": 80, "n_embd": 24, "n_layer": 2, "n_hea
 ADDED = 64
 
 
-def tiny():
+def tiny(sizes=SIZES):
     """A model whose every parameter matters, positions most, so that what it chooses does not repeat itself."""
-    config = GPT2Config(**SIZES, bos_token_id=None, eos_token_id=None, attn_implementation="eager")
+    config = GPT2Config(**sizes, bos_token_id=None, eos_token_id=None, attn_implementation="eager")
     model = GPT2LMHeadModel(config).eval()
     source = np.random.Generator(np.random.Philox(key=20190214))
     with torch.no_grad():
@@ -31,7 +31,7 @@ def tiny():
             scale = 1.0 if ".wpe." in name else 0.3 if parameter.dim() == 2 else 0.2
             values = norm + scale * source.standard_normal(tuple(parameter.shape))
             parameter.copy_(torch.tensor(values, dtype=torch.float32))
-    ids = source.integers(0, SIZES["vocab_size"], (2, 24))
+    ids = source.integers(0, sizes["vocab_size"], (2, 24))
     return model, ids
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb.errors import ArgumentError, IndexRangeError
+from forgenb.errors import ArgumentError, DTypeError, IndexRangeError
 from forgenb.models import GPT, Decoder, GPTConfig
 
 
@@ -25,6 +25,7 @@ def test_64_greedy_ids_and_their_logits_are_those_without_a_cache(dtype, atol):
     model, ids = model_of(dtype), [1, 2, 3]
     decoder = Decoder(model)
     logits = decoder.prefill([ids])
+    assert decoder.routine is None
     for _ in range(64):
         wanted = last_logits(model, ids)
         np.testing.assert_allclose(logits[0], wanted, atol=atol, rtol=0)
@@ -32,7 +33,8 @@ def test_64_greedy_ids_and_their_logits_are_those_without_a_cache(dtype, atol):
         ids.append(int(np.argmax(wanted)))
         logits = decoder.step(ids[-1:])
     assert decoder.lengths.tolist() == [67]
-    assert len(decoder._run.routines) == 1
+    ((routine, _, _),) = decoder._run.routines.values()
+    assert decoder.routine is routine
 
 
 @pytest.mark.usefixtures("each_backend")
@@ -47,6 +49,17 @@ def test_sequences_of_different_lengths_on_each_backend():
             break
         rows = [[*row, int(np.argmax(found))] for row, found in zip(rows, logits)]
         logits = decoder.step([row[-1] for row in rows])
+
+
+@pytest.mark.parametrize(("width", "heads"), [(16, 2), (32, 4), (48, 3), (10, 5)])
+def test_prompts_of_any_length_and_width_are_read(width, heads):
+    """No place of a row need be a multiple of anything: neither 256 bytes nor 64 numbers."""
+    model = GPT(GPTConfig(13, 9, 1, heads, width), seed=4)
+    model.load_state_dict({name: value * 4 for name, value in model.state_dict().items()})
+    for length in range(1, 9):
+        ids, decoder = [(5 * i + length) % 13 for i in range(length)], Decoder(model)
+        np.testing.assert_allclose(decoder.prefill([ids])[0], last_logits(model, ids), atol=1e-5, rtol=0)
+        np.testing.assert_allclose(decoder.step([7])[0], last_logits(model, [*ids, 7]), atol=1e-5, rtol=0)
 
 
 def test_a_batch_has_the_bits_of_its_rows():
@@ -99,6 +112,15 @@ def test_a_released_sequence_leaves_the_others_alone():
         decoder.step([1, 1])
 
 
+@pytest.mark.parametrize("row", [-1, 2, 0.5])
+def test_a_sequence_that_is_not_there_is_not_released(row):
+    decoder = Decoder(model_of(), 2)
+    decoder.prefill([[1], [2, 3]])
+    with pytest.raises(ArgumentError, match=f"release got row.*{row}"):
+        decoder.release(row)
+    assert decoder.lengths.tolist() == [1, 2]
+
+
 def test_caches_have_the_shape_and_dtype_of_the_model():
     decoder = Decoder(model_of("float64"), 3, 9)
     assert [t.shape for t in decoder.keys + decoder.values] == [(6, 9, 8)] * 4
@@ -133,6 +155,8 @@ def test_wrong_ids_are_refused():
             decoder.step([-1])
     with pytest.raises(ArgumentError, match=r"ids of shape \(2,\)"):
         decoder.step([1, 2])
+    with pytest.raises(DTypeError, match="must be integers, got dtype float64"):
+        decoder.step([1.5])
     assert decoder.lengths.tolist() == [1]
 
 
@@ -148,3 +172,14 @@ def test_wrong_ids_are_refused():
 def test_impossible_sizes_are_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
         Decoder(model_of(), **options)
+
+
+def test_the_stream_and_logits_of_the_last_call_are_there():
+    model = model_of()
+    decoder = Decoder(model, 2)
+    for read, ids in ((decoder.prefill, [[1, 2], [3]]), (decoder.step, [4, 5])):
+        found = read(ids)
+        assert decoder.hidden.shape == (2, 16)
+        np.testing.assert_array_equal(decoder.logits.numpy(), found)
+        with fnb.no_grad():
+            np.testing.assert_array_equal(model.head(decoder.hidden).numpy(), found)

@@ -63,10 +63,9 @@ def test_the_model_is_in_eval_mode_meanwhile_and_records_nothing(model):
 
 @pytest.fixture
 def passes(monkeypatch):
-    """What is run for each id: how many ids a pass over whole sequences sees, or one by the cache."""
+    """What is run for each id: how many ids a pass sees, over whole sequences or by the cache."""
     calls = []
-    hidden, prefill, step = GPT.hidden, Decoder.prefill, Decoder.step
-    monkeypatch.setattr(GPT, "hidden", lambda self, ids: calls.append(("window", ids.shape[1])) or hidden(self, ids))
+    prefill, step = Decoder.prefill, Decoder.step
     monkeypatch.setattr(Decoder, "prefill", lambda self, p: calls.append(("prefill", len(p[0]))) or prefill(self, p))
     monkeypatch.setattr(Decoder, "step", lambda self, ids: calls.append(("step", len(ids))) or step(self, ids))
     return calls
@@ -74,7 +73,7 @@ def passes(monkeypatch):
 
 def test_one_pass_for_each_id_by_the_cache_while_the_context_holds_them(model, passes):
     generate(model, [1, 2, 3], 5)
-    assert passes == [("prefill", 3), ("step", 1), ("step", 1), ("window", 5), ("window", 5)]
+    assert passes == [("prefill", 3), ("step", 1), ("step", 1), ("prefill", 5), ("prefill", 5)]
     passes.clear()
     assert generate(model, [1], 0) == [1]
     assert passes == []
@@ -135,6 +134,7 @@ def test_a_decoder_can_be_used_again(model):
     [
         ([], 1, {}, "got 0 prompts"),
         ([[1]], -1, {}, "1 choosers and -1"),
+        ([[1]], "2", {}, "generate got count='2': it must be a whole number"),
         ([[1]], 1, {"choosers": []}, "1 prompts, 0 choosers"),
         ([[1], []], 1, {}, "prompt 1 of 0 ids"),
         ([[1, 2, 3]], 4, {}, "a prompt of 3 ids and 4 more need 6 places, and there are 5"),
@@ -159,6 +159,7 @@ def test_a_decoder_of_something_else_is_refused(model):
     [
         (([], 3), "a prompt of at least one id"),
         (([1], -1), "count >= 0, got 1 and -1"),
+        (([1], 2.5), "generate got count=2.5: it must be a whole number"),
     ],
 )
 def test_impossible_requests_are_refused_before_the_first_id(model, arguments, message):

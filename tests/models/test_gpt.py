@@ -9,7 +9,7 @@ import pytest
 
 import forgenb as fnb
 from forgenb import random
-from forgenb.errors import ArgumentError, IndexRangeError
+from forgenb.errors import ArgumentError, IndexRangeError, ShapeError
 from forgenb.models import GPT, GPTConfig
 from forgenb.optim import AdamW
 
@@ -56,6 +56,7 @@ def test_parameter_counts():
     assert next(GPTConfig(2**40, 1, 2**50, 1, 2**60).shapes()) == ("wte.weight", (2**40, 2**60))
     assert GPTConfig(65, 256, 6, 6, 384).parameters == 10_770_816
     assert GPTConfig(50257, 1024, 12, 12, 768).parameters == 124_439_808
+    assert GPTConfig(65, 256, 4, 4, 128).parameters == 834_432
 
 
 def test_decay_is_for_matrices_only():
@@ -108,6 +109,8 @@ def test_impossible_ids_are_refused():
     for shape in ((4,), (1, 17), (1, 0)):
         with pytest.raises(ArgumentError, match=r"ids of shape \[b, t\] with t in 1 .. 16"):
             model(np.zeros(shape, np.int64))
+    with pytest.raises(ShapeError, match="GPT got ids in lists of different lengths"):
+        model([[1, 2], [1]])
     with pytest.raises(IndexRangeError, match="31"):
         model(np.array([[31]]))
     with pytest.raises(IndexRangeError, match="-1"):

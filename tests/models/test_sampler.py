@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from forgenb import random
-from forgenb.errors import ArgumentError, CheckpointError
+from forgenb import ops, random
+from forgenb.errors import ArgumentError, CheckpointError, ShapeError
 from forgenb.models import Greedy, Sampler, next_id
+from forgenb.models.sampler import clamped, most_likely
 
 
 def source(seed=0):
@@ -39,9 +40,22 @@ def test_a_temperature_of_zero_is_nearly_greedy():
     assert {next_id(np.array([1.0, 1.1]), source(seed), temperature=0.0) for seed in range(20)} == {1}
 
 
-def test_a_diverged_model_is_refused():
+@pytest.mark.parametrize("chooser", [Greedy(), Sampler(), Sampler(top_k=1), Sampler(top_p=0.1)])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_diverged_model_is_refused(chooser, place):
+    """NaN is neither the largest nor left out, wherever it stands and however few ids are kept."""
+    logits = np.array([1.0, 5.0, 2.0])
+    logits[place] = np.nan
     with pytest.raises(ArgumentError, match="logits with NaN"):
-        next_id(np.array([1.0, np.nan]))
+        chooser.choose(logits)
+
+
+@pytest.mark.parametrize("equal", [(0, 1), (1, 3), (0, 1, 2, 3)])
+def test_of_equal_logits_all_ways_to_be_greedy_take_the_first(equal):
+    logits = np.zeros(4, np.float32)
+    logits[list(equal)] = 3.0
+    ways = Greedy(), Sampler(top_k=1), Sampler(top_p=1e-9)
+    assert {way.choose(logits) for way in ways} == {ops.argmax(logits).item()} == {equal[0]}
 
 
 @pytest.mark.parametrize(
@@ -51,6 +65,9 @@ def test_a_diverged_model_is_refused():
         ({"top_k": 0}, "got 1.0 and 0"),
         ({"top_p": 0.0}, "0 < top_p <= 1, got 0.0"),
         ({"top_p": 1.1}, "0 < top_p <= 1, got 1.1"),
+        ({"temperature": "1"}, "sampling got temperature='1': it must be a number"),
+        ({"top_k": 1.5}, "sampling got top_k=1.5: it must be a whole number"),
+        ({"top_p": [0.5]}, "sampling got top_p=.*: it must be a number"),
     ],
 )
 def test_impossible_options_are_refused(options, message):
@@ -63,6 +80,18 @@ def test_logits_without_a_finite_maximum_are_refused():
     for wrong in (np.inf, -np.inf):
         with pytest.raises(ArgumentError, match="at least one id must have a finite logit"):
             next_id(np.array([-np.inf, wrong]), source())
+
+
+@pytest.mark.parametrize("shape", [(0,), (), (2, 3)])
+def test_logits_are_those_of_one_id(shape):
+    for chooser in (Greedy(), Sampler()):
+        with pytest.raises(ShapeError, match=r"it needs those of one id, \(vocab,\)"):
+            chooser.choose(np.zeros(shape))
+
+
+def test_logits_that_are_far_apart_are_no_overflow():
+    logits = np.array([-1e308, 1e308, -np.inf])
+    assert {Sampler(1e-4, seed=seed).choose(logits) for seed in range(5)} == {1}
 
 
 def kept_by_top_p(logits, top_p):
@@ -151,3 +180,13 @@ def test_a_state_of_something_else_is_refused(state):
 def test_an_impossible_stream_is_refused():
     with pytest.raises(ArgumentError, match="stream must be an integer from 0"):
         Sampler(stream=1.5)
+
+
+def test_the_most_likely_ids_of_each_row():
+    logs = np.log(np.array([[0.1, 0.4, 0.4, 0.1], [0.7, 0.1, 0.05, 0.15]], np.float32))
+    ids, probabilities = most_likely(logs, 3)
+    assert ids.tolist() == [[1, 2, 0], [0, 3, 1]]
+    np.testing.assert_allclose(probabilities, [[0.4, 0.4, 0.1], [0.7, 0.15, 0.1]], rtol=1e-6)
+    assert [clamped(n, 4) for n in (-1, 0, 2, np.int64(4), 9)] == [1, 1, 2, 4, 4]
+    with pytest.raises(ArgumentError, match="number of candidates must be an integer, got True"):
+        clamped(True, 4)

@@ -49,6 +49,19 @@ def test_frozen_parameters_have_no_gradient_until_they_are_thawed():
     assert all(p.grad is not None for p in net.parameters())
 
 
+def test_a_frozen_bias_costs_no_sum():
+    def launches(freeze):
+        line, x = nn.Linear(2, 2), fnb.tensor([[1.0, 2.0]], requires_grad=True)
+        line.bias.requires_grad = not freeze
+        y = line(x)
+        before = fnb.stats()
+        y.backward(fnb.tensor([[1.0, 1.0]]))
+        assert (line.bias.grad is None, line.weight.grad is None, x.grad is None) == (freeze, False, False)
+        return fnb.stats().since(before).launches
+
+    assert launches(True) < launches(False)
+
+
 def test_residual_and_flatten():
     assert nn.Residual(nn.ReLU())(fnb.tensor([-1.0, 2.0])).tolist() == [-1.0, 4.0]
     assert nn.Flatten()(x64(2, 3, 4)).shape == (2, 12)

@@ -153,6 +153,15 @@ class TestCache:
             ops.kv_append(fnb.tensor(np.zeros((1, 2, 1))), src, 0)
 
 
+@pytest.mark.usefixtures("each_backend")
+def test_what_is_added_in_place_is_read_before_it_is_written():
+    x = fnb.tensor(np.arange(40, dtype="float32"))
+    x.add_in_place(x[::-1])
+    assert x.tolist() == [39.0] * 40
+    x.add_in_place(x)
+    assert x.tolist() == [78.0] * 40
+
+
 def test_a_copied_column_keeps_what_is_added_to_it():
     """A slice copy followed by += loses the addition in compiled parallel loops elsewhere (numba/numba#5942)."""
     x = fnb.tensor(np.zeros((10, 2)))

@@ -139,17 +139,44 @@ def test_a_recorded_sweep_of_attention_keeps_nothing_of_time_by_time():
     assert [t.shape for t, _ in x.grad.node.saved] == [(1, 200, 36), (1, 200, 12)]
 
 
-def test_results_do_not_depend_on_what_memory_held(monkeypatch):
+IDS = np.array([1, 0])
+SAVED = {
+    "gelu": (lambda x: ops.gelu(x), ["x"]),
+    "layernorm": (lambda x: ops.layernorm(x, draw(4), draw(4)), [(4,), "x"]),
+    "softmax": (lambda x: ops.softmax(x), ["out"]),
+    "dropout": (lambda x: ops.dropout(x, 0.5, 1), []),
+    "split_heads": (lambda x: ops.split_heads(ops.concat([x] * 3, axis=1), 2)[0], []),
+    "sum_rows": (lambda x: ops.sum_rows(x), []),
+    "embedding": (lambda x: ops.embedding(IDS, x, draw(2, 4)), [(2,)]),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_little_is_saved_for_backward(name):
+    """Neither statistics of rows, nor masks, nor what can be computed from the output."""
+    call, wanted = SAVED[name]
+    x = fnb.tensor(draw(2, 4), requires_grad=True)
+    out = call(x)
+    own = {id(x.memory): "x", id(out.memory): "out"}
+    assert [own.get(id(t.memory), t.shape) for t, _ in out.node.saved] == wanted
+
+
+def test_a_rate_of_0_records_nothing():
+    x = fnb.tensor(draw(2, 4), requires_grad=True)
+    assert ops.dropout(x, 0.0, 1) is x
+
+
+@pytest.mark.parametrize("eager", [True, False])
+def test_results_do_not_depend_on_what_memory_held(eager, monkeypatch):
     config = fnb.models.GPTConfig(vocab=11, context=8, layers=2, heads=2, width=16)
     ids = np.random.default_rng(0).integers(0, 11, (3, 9))
 
     def step():
         model = fnb.models.GPT(config, seed=1)
         optimizer = fnb.optim.AdamW(model.named_parameters(), lr=1e-2)
+        train = fnb.train.TrainStep(model, optimizer, clip_norm=1.0, eager=eager)
         for _ in range(2):
-            optimizer.zero_grad()
-            model.loss(ids[:, :-1], ids[:, 1:]).backward()
-            optimizer.step(clip_norm=1.0)
+            train(ids[:, :-1], ids[:, 1:])
         return [p.numpy().copy() for p in model.parameters()]
 
     clean = step()

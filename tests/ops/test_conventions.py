@@ -126,3 +126,23 @@ def test_an_index_points_along_one_axis():
         ops.argmin(leaf(1.0, 2.0), axis=1)
     with pytest.raises(ShapeError, match="max got axis=2"):
         ops.max(leaf(1.0, 2.0), axis=2)
+
+
+@pytest.mark.usefixtures("each_backend")
+@pytest.mark.parametrize("f", [ops.softmax, ops.log_softmax])
+def test_a_row_with_nothing_in_it_is_nan_and_no_other_is(f):
+    x = leaf([[-inf, -inf, -inf], [0.0, -inf, 1.0], [2.0, 2.0, 2.0]])
+    out = f(x)
+    assert np.isnan(out.numpy()).all(1).tolist() == [True, False, False]
+    assert not np.isnan(out.numpy()[1:]).any()
+    (ops.softmax(x) * np.arange(9.0).reshape(3, 3)).sum().backward()
+    assert np.isnan(x.grad.numpy()).any(1).tolist() == [True, False, False]
+
+
+@pytest.mark.usefixtures("each_backend")
+def test_a_causal_mask_leaves_every_row_something():
+    x = leaf(np.full((2, 3, 3), 5.0))
+    assert not np.isnan(ops.softmax(x, causal=True).numpy()).any()
+    assert ops.softmax(x, causal=True).numpy()[0, 0].tolist() == [1, 0, 0]
+    with pytest.raises(ArgumentError, match="every query must see at least its first key"):
+        ops.softmax(x, causal=True, off=-1)

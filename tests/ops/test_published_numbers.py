@@ -23,13 +23,15 @@ def test_gelu_slope():
     assert slope[0] == pytest.approx(-3.3497825e-4, rel=5e-4)  # cancels in float32 as published, see above
 
 
+@pytest.mark.usefixtures("each_backend")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gelu_far_out(dtype):
-    x = fnb.tensor(np.array([-np.inf, -1e30, 1e30, np.inf, np.nan], dtype), requires_grad=True)
+    """Beyond 1.8e19 the square of a float32 is infinite, and 0 times that would be NaN."""
+    x = fnb.tensor(np.array([-np.inf, -1e30, -2e19, 2e19, 1e30, np.inf, np.nan], dtype), requires_grad=True)
     out = fnb.ops.gelu(x)
-    np.testing.assert_array_equal(out.numpy(), np.array([0, 0, 1e30, np.inf, np.nan], dtype))
+    np.testing.assert_array_equal(out.numpy(), np.array([0, 0, 0, 2e19, 1e30, np.inf, np.nan], dtype))
     fnb.ops.sum(out).backward()
-    np.testing.assert_array_equal(x.grad.numpy(), np.array([0, 0, 1, 1, np.nan], dtype))
+    np.testing.assert_array_equal(x.grad.numpy(), np.array([0, 0, 0, 1, 1, 1, np.nan], dtype))
 
 
 def test_causal_softmax():
@@ -39,6 +41,27 @@ def test_causal_softmax():
     np.testing.assert_allclose(out, expected, rtol=2e-7)
     assert (out[0, 2:] == 0).all()
     assert out[1, 3] == 0
+
+
+@pytest.mark.usefixtures("each_backend")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("miss", [80.0, 87.0, 88.0, 104.0, 2000.0])
+def test_loss_and_slope_of_a_certain_miss_agree(miss, dtype):
+    """A probability in float32 ends at 1.2e-38, and the loss that is its logarithm at 87.34."""
+    x = fnb.tensor(np.array([[0.0, miss]], dtype), requires_grad=True)
+    loss = fnb.ops.cross_entropy(x, np.array([0]))
+    loss.backward()
+    assert loss.item() == miss
+    assert x.grad.tolist() == [[-1, 1]]
+
+
+@pytest.mark.usefixtures("each_backend")
+@pytest.mark.parametrize(("dtype", "tiny"), [("float32", 30.0), ("float64", 60.0)])
+def test_a_hit_that_is_nearly_certain_has_a_slope(dtype, tiny):
+    """A probability of 1 - 1e-13 is rounded to 1, and its logarithm to 0; the others are not."""
+    x = fnb.tensor(np.array([[0.0, -tiny]], dtype), requires_grad=True)
+    fnb.ops.cross_entropy(x, np.array([0])).backward()
+    assert x.grad.numpy()[0, 1] == pytest.approx(np.exp(-tiny), rel=1e-5)
 
 
 def test_cross_entropy_does_not_saturate():

@@ -184,3 +184,19 @@ def test_sum_rows():
     assert out.tolist() == [60, 66, 72, 78]
     (out * fnb.tensor(np.arange(4.0))).sum().backward()
     np.testing.assert_array_equal(x.grad.numpy(), np.broadcast_to(np.arange(4.0), (2, 3, 4)))
+
+
+def test_a_table_of_more_than_128_mib_is_looked_up_and_has_a_gradient():
+    rows, n = 2**18 + 3, 129
+    table = fnb.tensor(np.zeros((rows, n), np.float32), requires_grad=True)
+    assert table.size * 4 > 2**27
+    with fnb.no_grad():
+        table[-1] = 2.0
+    ids = [rows - 1, 0, rows - 1]
+    out = ops.embedding(ids, table)
+    assert out.numpy()[:, 0].tolist() == [2, 0, 2]
+    out.sum().backward()
+    found = table.grad.numpy()
+    assert found[-1].tolist() == [2.0] * n
+    assert found[0].tolist() == [1.0] * n
+    assert not found[1:-1].any()

@@ -1,10 +1,10 @@
 """Every row of the op table: the conformance kit on the CPU, then what holds above any backend. No op is named here."""
 
 import ast
-import gc
 from pathlib import Path
 
 import pytest
+from support.leaves import live, only_counting
 from support.small import small
 
 import forgenb as fnb
@@ -57,10 +57,6 @@ def test_recording_changes_no_bits_and_tracks_float_outputs(name, each_backend):
             assert all(t.requires_grad for t in outputs if t.dtype.kind == "f")
 
 
-def alive():
-    return sum(issubclass(type(o), (fnb.Tensor, Node)) for o in gc.get_objects())
-
-
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_nothing_stays_alive_without_the_cyclic_collector(name):
     def once():
@@ -68,14 +64,9 @@ def test_nothing_stays_alive_without_the_cyclic_collector(name):
             backward(call(name, leaves(name, sample), sample))
 
     once()
-    gc.collect()
-    gc.disable()
-    try:
-        before = alive()
+    with only_counting():
         once()
-        assert alive() == before
-    finally:
-        gc.enable()
+        assert live(fnb.Tensor, Node) == 0
 
 
 def functions_that_record():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb.errors import ArgumentError, CheckpointError, ShapeError
+from forgenb.errors import ArgumentError, CheckpointError, MemoryModeError, ShapeError
 from forgenb.optim import SGD, Adam, AdamW, RMSprop
 
 KINDS = {
@@ -130,6 +130,22 @@ def test_unused_and_frozen_parameters_stay_as_they_are(make):
     assert optimizer.unused() == ["used", "unused"]
 
 
+def test_a_recorded_step_is_bound_to_what_was_frozen():
+    p, q = parameter([1.0, 2.0]), parameter([1.0, 2.0])
+    optimizer = AdamW([("p", p), ("q", q)], 0.1)
+    with fnb.capture() as c:
+        optimizer.zero_grad()
+        (p * q).sum().backward()
+        optimizer.step()
+    routine = fnb.train.to_routine(c.program)
+    routine.run()
+    before = q.tolist()
+    q.requires_grad = False
+    with pytest.raises(MemoryModeError, match=r"which parameters are frozen was \(\) .* and is \('q',\) now"):
+        routine.run()
+    assert q.tolist() == before
+
+
 def test_decay_applies_where_the_parameter_says():
     for make in (
         lambda p: AdamW(p, 0.1),
@@ -203,6 +219,18 @@ def test_a_resumed_run_has_the_same_bits(make):
     assert late.numpy().tobytes() == straight.numpy().tobytes()
     for key, value in resumed.state_dict().items():
         np.testing.assert_array_equal(value, optimizer.state_dict()[key])
+
+
+@pytest.mark.usefixtures("each_backend")
+@each_kind
+def test_a_gradient_that_is_another_view_of_its_parameter_is_read_before_it_is_written(make):
+    value = np.linspace(0.5, 3, 40).astype("float32")
+    found, wanted = parameter(value, "float32"), parameter(value, "float32")
+    found.grad = found.detach()[::-1]
+    with_grad(wanted, value[::-1])
+    for p in (found, wanted):
+        make([p]).step()
+    assert found.tolist() == wanted.tolist()
 
 
 def test_a_state_that_does_not_fit_is_refused():

@@ -60,6 +60,19 @@ def test_dear_statements_are_cut_and_cheap_ones_put_together():
     assert stage.cost == pytest.approx(19 * 100 + 100_000)
 
 
+def test_a_stage_says_how_much_of_it_waits_for_memory():
+    far = Work(5000.0, 4, fetching=True)
+    (stage,) = stages([Footprint(1, (whole(1000 * n, True),)) for n in range(3)], [far, CHEAP, far], 1000.0)
+    assert (stage.cost, stage.fetching) == (10_100.0, 10_000.0)
+
+
+@pytest.mark.parametrize(("rows", "columns", "shared"), [(1, 384, True), (1, 64, False), (2, 384, False)])
+def test_one_row_is_shared_out_from_less_work_than_two(rows, columns, shared):
+    run = fnb.compile(lambda x, w: x @ w)
+    run(np.ones((rows, 384), "float32"), np.ones((384, columns), "float32"))
+    assert run.routine._runner._shared == shared
+
+
 def test_shares_are_few_where_statements_are_cheap():
     prints = [Footprint(24, (rows(0, True, grains=24),))] * 3
     assert choose_shares(prints, [CHEAP] * 3, 1000.0) == 2

@@ -94,3 +94,18 @@ def test_dtypes_that_only_some_read(tmp_path):
         opened_tensors(tmp_path / "a", names={"F4": np.dtype("float32")}),
     ):
         pass
+
+
+def test_a_dtype_that_only_marked_files_have(tmp_path):
+    codes, marked = {"x": np.arange(3, dtype="uint8")}, {"codes": {"U8": np.dtype("uint8")}}
+    (tmp_path / "a").write_bytes(safetensors.numpy.save(codes, {"codes": "yes"}))
+    (tmp_path / "b").write_bytes(safetensors.numpy.save(codes, {"other": "yes"}))
+    with opened_tensors(tmp_path / "a", marked=marked) as file:
+        assert file.read("x").tolist() == [0, 1, 2]
+    for name, more in (("b", marked), ("a", {})):
+        with (
+            pytest.raises(CheckpointError, match="'x' of dtype 'U8', which forgenb does not have"),
+            opened_tensors(tmp_path / name, marked=more),
+        ):
+            pass
+    assert "U8" not in NAMES

@@ -1,6 +1,6 @@
 """What the processes of a test of `forgenb.train.distributed` run, and how a test starts them.
 
-``mpiexec -n N python ranks.py NAME`` runs one of the functions below in N processes; the first prints its result.
+``mpiexec -n N python ranks.py NAME...`` runs functions below in N processes; the first prints their results.
 """
 
 import functools
@@ -39,12 +39,12 @@ def start(count, *command):
     return subprocess.Popen([mpiexec(), "-n", str(count), *command], env=environment(), **pipes)
 
 
-def run(count, name, code=0):
-    """What the first process prints as JSON, and what went to stderr; `code` is the exit code that is expected."""
-    job = start(count, sys.executable, __file__, name)
+def run(count, *names, code=0):
+    """What the first process says of each function, one after another; `code` is the exit code that is expected."""
+    job = start(count, sys.executable, __file__, *names)
     out, err = job.communicate(timeout=120)
     assert job.returncode == code, err
-    return (json.loads(out) if code == 0 else out), err
+    return json.loads(out) if code == 0 else []
 
 
 IDS = np.random.default_rng(0).integers(0, 11, (4, 6, 9))
@@ -178,6 +178,6 @@ if __name__ == "__main__":
     from forgenb.train.distributed import world as started
 
     everybody = started()
-    result = globals()[sys.argv[1]](everybody)
+    results = [globals()[name](everybody) for name in sys.argv[1:]]
     if everybody.first:
-        print(json.dumps(result))
+        print(json.dumps(results))

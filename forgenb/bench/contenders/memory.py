@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 
-__all__ = ["forget_peak", "peak", "resident"]
+__all__ = ["forget_peak", "peak", "resident", "trim"]
 
 
 def resident() -> int | None:
@@ -22,6 +23,12 @@ def forget_peak() -> None:
     """Let the peak begin anew, where the system allows it."""
     with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
         file.write("5")
+
+
+def trim() -> None:
+    """Give what the C library keeps for later back to the system, where it can be told to."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _status(name: str) -> int | None:

@@ -22,6 +22,15 @@ CONTENDERS = {
 }
 """The module that builds a contender's steps."""
 
+DECODERS = {"forgenb-routine": "decode_forgenb", "torch-eager": "decode_torch"}
+"""The module that decodes for a contender."""
+
+LOADERS = {"forgenb-eager": "load_forgenb", "torch-eager": "load_torch", "transformers": "load_torch"}
+"""The module that loads a model's files for a contender."""
+
+READ = "read"
+"""What others are held against: reading as many bytes, from memory or from a file."""
+
 OWN = ("forgenb-eager", "forgenb-routine")
 """The contenders that are forgenb itself; the others are its peers."""
 
@@ -155,3 +164,58 @@ class Step:
     run: Callable[[], Any]
     gradient: Callable[[], float] | None = None
     work: Callable[[], dict[str, int]] | None = None
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """One sequence, continued with a cache by the id of the greatest logit each time.
+
+    Attributes
+    ----------
+    model : Transformer
+        Its sizes.
+    prompt, ids : int
+        How many ids are read at once at first, and how many steps follow, of one id each.
+    prefill : int
+        Ids of the longer prompt whose reading is timed by itself.
+    """
+
+    model: Transformer
+    prompt: int
+    ids: int
+    prefill: int
+
+    @property
+    def nbytes(self) -> int:
+        """Of the weights that a step reads, in float32: all but the table of positions, of which it reads a row."""
+        c = self.model.width
+        return 4 * (self.model.vocab * c + self.model.layers * (12 * c * c + 13 * c) + 2 * c)
+
+
+DECODINGS = {
+    "charsix": Decoding(Transformer(65, 256, 6, 6, 384, 1, training=False), 8, 248, 128),
+    "gpt2": Decoding(Transformer(50257, 1024, 12, 12, 768, 1, training=False), 8, 64, 256),
+}
+"""What is decoded; `gpt2` has the 124,439,808 numbers of the smallest GPT-2."""
+
+TINY = Decoding(Transformer(65, 16, 2, 2, 32, 1, training=False), 4, 8, 8)
+"""What a process decodes before the memory of another is measured."""
+
+
+@dataclass
+class Decoder:
+    """A model with a cache, as a contender runs it; what follows is the id of the greatest logit, and that logit.
+
+    Attributes
+    ----------
+    prefill : callable
+        Forget everything, read a prompt, and give what follows.
+    step : callable
+        Read one id more, and give what follows.
+    launches : callable, optional
+        How many kernels and products a step that has run was made of, where the contender knows it.
+    """
+
+    prefill: Callable[[list[int]], tuple[int, float]]
+    step: Callable[[int], tuple[int, float]]
+    launches: Callable[[], int] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -102,12 +102,17 @@ class GPT(torch.nn.Module):
         return F.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
 
 
+@torch.no_grad()
+def fill(model: GPT, values: Mapping[str, torch.Tensor]) -> None:
+    """Write values into the parameters of their names; weights are ``[in, out]``."""
+    for name, parameter in model.named_parameters():
+        linear = name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight"))  # kept as [out, in]
+        parameter.copy_(values[name].T if linear else values[name])
+
+
 def _transformer(spec: Transformer, arrays: dict[str, np.ndarray], wrap: Callable) -> Step:
     model = GPT(spec)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            linear = name.endswith((".c_attn.weight", ".c_proj.weight", ".c_fc.weight"))  # kept as [out, in]
-            parameter.copy_(torch.from_numpy(arrays[name].T if linear else arrays[name]))
+    fill(model, {name: torch.from_numpy(array) for name, array in arrays.items()})
     ids, targets = torch.tensor(arrays["x"]), torch.tensor(arrays["y"])
     loss = wrap(lambda: model(ids, targets))
     if not spec.training:

@@ -14,23 +14,27 @@ import platform
 import statistics
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from .memory import forget_peak, peak, resident
 from .specs import CONTENDERS, SPECS, Step, Unsupported
 
-__all__ = ["Worker", "answer", "main", "read", "serve"]
+__all__ = ["Library", "Worker", "answer", "main", "read", "serve"]
 
 
-class Worker:
-    """What a process can be asked for: each public method is a request, its arguments are the request's fields."""
+class Library:
+    """A contender's library: what any process can be asked for.
+
+    Each public method is a request, its arguments are the request's fields.
+    """
+
+    modules: Mapping[str, str] = CONTENDERS
+    """The module of each contender."""
 
     def __init__(self, contender: str, threads: int):
         self.contender, self.threads = contender, threads
-        self.step: Step | None = None
-        self.loss: float | None = None
 
     def versions(self) -> dict:
         """Versions of Python and the contender's packages; imports them."""
@@ -44,6 +48,18 @@ class Worker:
         """Import the contender's packages."""
         self._module()
         return {}
+
+    def _module(self):
+        return importlib.import_module(f".{self.modules[self.contender]}", __package__)
+
+
+class Worker(Library):
+    """A process that runs steps of a workload."""
+
+    def __init__(self, contender: str, threads: int):
+        super().__init__(contender, threads)
+        self.step: Step | None = None
+        self.loss: float | None = None
 
     def open(self, workload: str, arrays: str) -> dict:
         """Make a workload's step from its file of arrays."""
@@ -97,9 +113,6 @@ class Worker:
 
         return limits()
 
-    def _module(self):
-        return importlib.import_module(f".{CONTENDERS[self.contender]}", __package__)
-
 
 def read(path: str) -> dict[str, np.ndarray]:
     """All arrays of a file, by name."""
@@ -107,7 +120,7 @@ def read(path: str) -> dict[str, np.ndarray]:
         return {name: file[name] for name in file.files}
 
 
-def answer(worker: Worker, request: dict) -> dict:
+def answer(worker: object, request: dict) -> dict:
     """What a request gives, or why it gives nothing, under ``skipped``."""
     do = request.pop("do")
     try:
@@ -128,7 +141,7 @@ def use_cores(number: int) -> None:
             os.sched_setaffinity(0, mine[:number])
 
 
-def serve(worker: Worker, lines: Iterable[str]) -> None:
+def serve(worker: object, lines: Iterable[str]) -> None:
     """Answer requests until there are no more; whatever else prints goes to the error output."""
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -136,11 +149,11 @@ def serve(worker: Worker, lines: Iterable[str]) -> None:
         print(json.dumps(answer(worker, json.loads(line))), file=channel, flush=True)
 
 
-def main() -> None:
-    """Answer what comes on the standard input."""
+def main(kind: Callable[[str, int], object] = Worker) -> None:
+    """Answer what comes on the standard input; `kind` is the class of the worker."""
     contender, threads = sys.argv[-2], int(sys.argv[-1])
     use_cores(threads)
-    serve(Worker(contender, threads), sys.stdin)
+    serve(kind(contender, threads), sys.stdin)
 
 
 def _number(loss) -> float:

@@ -16,7 +16,8 @@ import numpy as np
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.documents import MOST, listed, parsed, shown
 from forgenb.storage.opening import StrPath, read_small
-from forgenb.storage.tensor_file import NAMES, TensorFile, opened_tensors
+from forgenb.storage.quantized.reading import QuantizedFile, opened_arrays
+from forgenb.storage.tensor_file import NAMES, TensorFile
 
 __all__ = ["BFLOAT16", "INDEX", "WHOLE", "Stored", "named", "opened_folder"]
 
@@ -36,7 +37,7 @@ PREFIX = "transformer."
 class Stored(NamedTuple):
     """A tensor in a file, and its name there."""
 
-    file: TensorFile
+    file: TensorFile | QuantizedFile
     name: str
 
     @property
@@ -70,11 +71,11 @@ def opened_folder(folder: Path) -> Iterator[dict[str, Stored]]:
     """
     with ExitStack() as stack:
         if os.path.lexists(folder / WHOLE):
-            shards = {WHOLE: stack.enter_context(opened_tensors(folder / WHOLE, MOST, DTYPES))}
+            shards = {WHOLE: stack.enter_context(opened_arrays(folder / WHOLE, MOST, DTYPES))}
         elif os.path.lexists(folder / INDEX):
             places = _places(folder / INDEX)
             names = sorted(set(places.values()))
-            shards = {name: stack.enter_context(opened_tensors(folder / name, MOST, DTYPES)) for name in names}
+            shards = {name: stack.enter_context(opened_arrays(folder / name, MOST, DTYPES)) for name in names}
             _compare(folder / INDEX, places, shards)
         else:
             pickle = f" ({PICKLE} is a pickle, which is never read)" if os.path.lexists(folder / PICKLE) else ""
@@ -100,7 +101,7 @@ def _places(index: Path) -> dict[str, str]:
     return places
 
 
-def _compare(index: Path, places: dict[str, str], shards: dict[str, TensorFile]) -> None:
+def _compare(index: Path, places: dict[str, str], shards: dict[str, TensorFile | QuantizedFile]) -> None:
     """Refuse an index that lists other tensors than its shards have."""
     wrong = [f"{shown(name)} is not in {shard}" for name, shard in places.items() if name not in shards[shard].layouts]
     for shard, file in shards.items():
@@ -113,7 +114,7 @@ def _compare(index: Path, places: dict[str, str], shards: dict[str, TensorFile])
         raise CheckpointError(f"{str(index)!r} does not fit its shards: {listed(wrong)}. Get all of the files again.")
 
 
-def _by_name(folder: Path, shards: dict[str, TensorFile]) -> dict[str, Stored]:
+def _by_name(folder: Path, shards: dict[str, TensorFile | QuantizedFile]) -> dict[str, Stored]:
     found: dict[str, Stored] = {}
     for file in shards.values():
         for name in file.layouts:

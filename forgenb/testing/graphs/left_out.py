@@ -27,6 +27,7 @@ _RANDOM = (
 
 KEYWORDS_LEFT_OUT: dict[tuple[str, str], str] = {
     **{("attention", keyword): _RANDOM for keyword in ("p", "seed", "offset")},
+    ("attention", "weights"): "hands out what has no gradient: tests/ops/test_attention_weights.py",
     ("batchnorm", "running"): "a state that the op moves in place: tests/nn has steps of it against PyTorch",
     ("batchnorm", "momentum"): "how far running moves",
     ("unfused_attention", "weights"): "hands out a softmax, which is drawn as an op",

@@ -17,7 +17,7 @@ def gpt_config(config: TrainConfig, vocabulary: int) -> GPTConfig:
 
 
 def build_model(config: TrainConfig, vocabulary: int) -> GPT:
-    """Return the model of a run, with the initial values of its seed, on the backend in use.
+    """Return the model of a run, with the initial values of its seed, on the backend in use; frozen where it says so.
 
     Parameters
     ----------
@@ -26,7 +26,11 @@ def build_model(config: TrainConfig, vocabulary: int) -> GPT:
     vocabulary
         How many characters its text has.
     """
-    return GPT(gpt_config(config, vocabulary), seed=config.seed)
+    model = GPT(gpt_config(config, vocabulary), seed=config.seed)
+    if config.freeze_embeddings:
+        model.wte.freeze()
+        model.wpe.freeze()
+    return model
 
 
 def build_optimizer(config: TrainConfig, model: GPT) -> Optimizer:

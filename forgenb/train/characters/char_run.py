@@ -15,16 +15,19 @@ from forgenb.optim import Optimizer
 from forgenb.storage.files import StrPath
 from forgenb.train.characters.build import build_model, build_optimizer
 from forgenb.train.characters.char_folder import CharFolder
+from forgenb.train.characters.checkpoint import Checkpoint
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.corpus import Corpus, prepare
-from forgenb.train.characters.reopening import reopen
+from forgenb.train.characters.reopening import check_learned, reopen
 from forgenb.train.characters.run_folder import RunFolder
+from forgenb.train.characters.starting import start_of, vocabulary_from
 from forgenb.train.distributed import DistributedStep, World
 from forgenb.train.loop.callback import Callback
 from forgenb.train.loop.callbacks import BestCheckpoint
 from forgenb.train.loop.evaluate import evaluate
 from forgenb.train.loop.train_step import TrainStep
 from forgenb.train.loop.trainer import Trainer
+from forgenb.train.workers.accumulated import AccumulatedStep
 from forgenb.train.workers.shards import ShardedStep
 
 __all__ = ["CharRun"]
@@ -47,6 +50,8 @@ class CharRun(Trainer):
         Over how many streams a batch is shared out, see `ShardedStep`; its loss then differs in rounding.
     world
         Processes that train together, see `DistributedStep`. The first one has the folder.
+    initial
+        The checkpoint whose parameters the model begins with; of several processes the first one has it.
 
     Attributes
     ----------
@@ -72,12 +77,17 @@ class CharRun(Trainer):
         callbacks: Iterable[Callback] = (),
         streams: int = 1,
         world: World | None = None,
+        initial: Checkpoint | None = None,
     ):
         c, self.corpus, self.config = config, corpus, config
         with use(c.backend):
             model = build_model(c, len(corpus.tokenizer))
             optimizer = build_optimizer(c, model)
-        self._one = TrainStep(model, optimizer, clip_norm=c.clip)
+        if initial is not None:
+            initial.restore(str(c.start), model)
+        self._one: TrainStep | AccumulatedStep = TrainStep(model, optimizer, clip_norm=c.clip)
+        if c.accumulate > 1:
+            self._one = AccumulatedStep(model, optimizer, c.clip, c.accumulate, c.seed_rule)
         self.streams = _streams(c, streams, world)
         step: Callable[..., tuple] = self._one
         batches: Callable[[int], tuple] = self._windows
@@ -94,6 +104,7 @@ class CharRun(Trainer):
             validate=lambda: evaluate(model, corpus.inputs, corpus.targets, world),
             eval_every=c.eval_every,
             seed=c.seed,
+            seed_rule=c.seed_rule,
             callbacks=[*([] if folder is None else [BestCheckpoint()]), *callbacks],
             folder=folder,
             world=world,
@@ -147,16 +158,18 @@ class CharRun(Trainer):
         ArgumentError
             The text, the sizes or the folder cannot be used, or processes have different ones.
         CheckpointError
-            The folder cannot be written. Either way, nothing is left behind.
+            The folder cannot be written, or the checkpoint to begin with cannot be read. Either way, nothing is left
+            behind.
         """
-        corpus = prepare(config)
+        initial = None if world is not None and not world.first else start_of(config)
+        corpus = prepare(config, vocabulary_from(config, initial, world))
         if world is not None:
             world.agree("the text and the options", f"{corpus.sha256} {json.dumps(config.to_dict())}")
             if not world.first:
                 return cls(None, corpus, config, callbacks, streams, world)
         folder = RunFolder.create(out, config, corpus.sha256, corpus.characters)
         try:
-            return cls(CharFolder(folder, corpus, config), corpus, config, callbacks, streams, world)
+            return cls(CharFolder(folder, corpus, config), corpus, config, callbacks, streams, world, initial)
         except BaseException:
             folder.discard()
             raise
@@ -192,14 +205,15 @@ class CharRun(Trainer):
         """
         folder, checkpoint = (None, None) if world is not None and not world.first else reopen(path)
         config = _shared(folder, path, world)
-        corpus = prepare(config)
-        if folder is not None and corpus.sha256 != folder.text_sha256:
-            raise ArgumentError(_changed_text(folder, corpus))
+        initial = start_of(config) if folder is not None and checkpoint is None else None
+        corpus = prepare(config, vocabulary_from(config, checkpoint or initial, world))
+        if folder is not None:
+            check_learned(folder, corpus)
         config = config if steps is None else replace(config, steps=steps)
         if world is not None:
             world.agree("the text and the options", f"{corpus.sha256} {json.dumps(config.to_dict())}")
         kept = None if folder is None else CharFolder(folder, corpus, config, checkpoint)
-        return cls(kept, corpus, config, callbacks, streams, world)
+        return cls(kept, corpus, config, callbacks, streams, world, initial)
 
 
 def _shared(folder: RunFolder | None, path: StrPath, world: World | None) -> TrainConfig:
@@ -221,13 +235,9 @@ def _streams(config: TrainConfig, count: int, world: World | None) -> list[Strea
             f"Of several processes each takes one share of a batch, got {count} streams: leave them out, or start more "
             "processes."
         )
+    if config.accumulate > 1 and (count > 1 or world is not None):
+        raise ArgumentError(
+            f"A batch is taken in {config.accumulate} parts one after the other on one stream of one process: leave "
+            "out --accumulate to share it out over streams or processes."
+        )
     return [Stream(config.backend) for _ in range(count)] if count > 1 else []
-
-
-def _changed_text(folder: RunFolder, corpus: Corpus) -> str:
-    name = "that this Python carries" if folder.config.data is None else repr(folder.config.data)
-    return (
-        f"The text {name} has changed since the run in {str(folder.path)!r} began: it has "
-        f"{corpus.characters} characters and hash {corpus.sha256[:12]}, and had {folder.characters} and "
-        f"{folder.text_sha256[:12]}. Resume with the same text, or train anew."
-    )

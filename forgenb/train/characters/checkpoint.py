@@ -14,18 +14,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from forgenb.data import CharTokenizer
-from forgenb.errors import CheckpointError
+from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.storage.documents import encoded
 from forgenb.storage.files import write_arrays
 from forgenb.storage.finite import check_finite, finite
+from forgenb.storage.metadata import Fields, read_metadata
 from forgenb.storage.opening import StrPath
-from forgenb.storage.tensor_file import opened_tensors
+from forgenb.storage.quantized.reading import opened_arrays
+from forgenb.storage.quantized.writing import STORED, packed
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.vocabulary import check_vocabulary, vocabulary_of
 from forgenb.train.persistence.fitting import check_layouts, needed_layouts
-from forgenb.train.persistence.metadata import PROGRESS, Fields, read_metadata
+from forgenb.train.persistence.progress import PROGRESS
 from forgenb.train.persistence.state import MODEL, OPTIMIZER, put_back, state_arrays, under
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
@@ -83,11 +85,22 @@ class Checkpoint:
         put_back(path, state_arrays(self.model, self.optimizer), model, optimizer)
 
 
-def save_checkpoint(path: StrPath, checkpoint: Checkpoint) -> None:
+def save_checkpoint(path: StrPath, checkpoint: Checkpoint, group: int | None = None) -> None:
     """Write a checkpoint, whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    checkpoint
+        What it holds.
+    group
+        Quantise the matrices to 4 bits a number, in groups of so many. Training cannot go on from such a file.
 
     Raises
     ------
+    ArgumentError
+        `group` is no size, or is given with the state of an optimiser.
     CheckpointError
         The file cannot be written, or could not be read again: a value is not finite, or the vocabulary has half of
         a character. An old file stays as it was.
@@ -104,12 +117,19 @@ def save_checkpoint(path: StrPath, checkpoint: Checkpoint) -> None:
     }
     check_vocabulary(checkpoint.tokenizer, f"The checkpoint {place!r} was not written.")
     arrays = state_arrays(checkpoint.model, checkpoint.optimizer)
-    check_finite(place, arrays)
-    write_arrays(path, arrays, {KEY: encoded(about, f"The checkpoint {place!r}")})
+    texts = {KEY: encoded(about, f"The checkpoint {place!r}")}
+    if group is None:
+        check_finite(place, arrays)
+        write_arrays(path, arrays, texts)
+        return
+    if checkpoint.optimizer:
+        raise ArgumentError(f"{place!r} was not written: a quantised checkpoint has no optimizer, leave its state out.")
+    arrays, more = packed(place, arrays, group)
+    write_arrays(path, arrays, texts | more, STORED)
 
 
 def load_checkpoint(path: StrPath) -> Checkpoint:
-    """Read what `save_checkpoint` wrote.
+    """Read what `save_checkpoint` wrote; matrices that it quantised become float32.
 
     Raises
     ------
@@ -119,7 +139,7 @@ def load_checkpoint(path: StrPath) -> Checkpoint:
         the file merely claims was allocated.
     """
     place = os.fspath(path)
-    with opened_tensors(path) as file:
+    with opened_arrays(path) as file:
         if KEY not in file.metadata:
             raise CheckpointError(
                 f"{place!r} is a safetensors file but no checkpoint of a training run: it lacks the "

@@ -12,10 +12,11 @@ from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.optim import warmup_cosine
 from forgenb.storage.documents import shown
 from forgenb.train.checks import is_number
+from forgenb.train.loop.masks import PASS, PASSES, STEP
 
 __all__ = ["TrainConfig"]
 
-_WHOLE = ("steps", "layers", "heads", "width", "context", "batch", "eval_every")
+_WHOLE = ("steps", "layers", "heads", "width", "context", "batch", "accumulate", "eval_every")
 _REAL: dict[str, tuple[str, Callable[[float], bool]]] = {
     "lr": ("above 0", lambda x: x > 0),
     "min_lr": ("of at least 0", lambda x: x >= 0),
@@ -23,6 +24,8 @@ _REAL: dict[str, tuple[str, Callable[[float], bool]]] = {
     "decay": ("of at least 0", lambda x: x >= 0),
     "clip": ("above 0", lambda x: x > 0),
 }
+_LATER = {"start", "freeze_embeddings", "accumulate", "seed_rule"}
+"""Choices that files written before there were any lack; they have their defaults there."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,15 @@ class TrainConfig:
         Steps between evaluations, which is also when a checkpoint is saved.
     backend
         Where it runs.
+    start
+        A checkpoint of another run, whose parameters are the initial values and whose characters the vocabulary; the
+        sizes are those of its model. None begins with values drawn from `seed`.
+    freeze_embeddings
+        Leave both tables as they are: they get no gradient and do not decay. The head is one of them.
+    accumulate
+        Parts of equal size in which a batch passes through the model, see `AccumulatedStep`.
+    seed_rule
+        How masks of dropout follow from the step, ``"step"`` or ``"pass"``, see `Trainer` and `AccumulatedStep`.
 
     Raises
     ------
@@ -75,6 +87,10 @@ class TrainConfig:
     seed: int = 1337
     eval_every: int = 250
     backend: str = "cpu"
+    start: str | None = None
+    freeze_embeddings: bool = False
+    accumulate: int = 1
+    seed_rule: str = STEP
 
     def __post_init__(self) -> None:
         wrong = [
@@ -101,8 +117,15 @@ class TrainConfig:
                 yield f"{name} must be a number {words}, got {shown(value)}"
 
     def _texts(self) -> Iterator[str]:
-        if self.data is not None and (not isinstance(self.data, str) or not self.data):
-            yield f"data must be the name of a file, got {shown(self.data)}"
+        for name in ("data", "start"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value):
+                yield f"{name} must be the name of a file, got {shown(value)}"
+        if self.seed_rule not in (STEP, PASS):
+            yield f"seed_rule must be {STEP!r} or {PASS!r}, got {shown(self.seed_rule)}"
+        frozen: object = self.freeze_embeddings
+        if not isinstance(frozen, bool):
+            yield f"freeze_embeddings must be true or false, got {shown(frozen)}"
         if not isinstance(self.backend, str) or not self.backend:
             yield f"backend must be a name, got {shown(self.backend)}"
 
@@ -114,6 +137,10 @@ class TrainConfig:
     def _pairs(self) -> Iterator[str]:
         if self.width % self.heads:
             yield f"heads must divide width, got {self.heads} heads and width {self.width}"
+        if self.batch % self.accumulate:
+            yield f"accumulate must divide batch, got {self.accumulate} parts and a batch of {self.batch}"
+        if self.seed_rule == PASS and self.accumulate > PASSES:
+            yield f"accumulate must be at most {PASSES} where seed_rule is {PASS!r}, got {self.accumulate}"
         if self.min_lr > self.lr:
             yield f"min_lr must not exceed lr, got {self.min_lr} and {self.lr}"
 
@@ -135,10 +162,10 @@ class TrainConfig:
             `values`, found in `where`, are not exactly the choices of a run, or cannot be trained.
         """
         names = {field.name for field in fields(cls)}
-        if not isinstance(values, dict) or values.keys() != names:
+        if not isinstance(values, dict) or values.keys() | _LATER != names:
             got = type(values).__name__
             if isinstance(values, dict):
-                lacking, unknown = sorted(names - values.keys()), sorted(map(str, values.keys() - names))
+                lacking, unknown = sorted(names - _LATER - values.keys()), sorted(map(str, values.keys() - names))
                 got = f"all but {lacking}, and {shown(unknown)} besides"
             raise CheckpointError(
                 f"{where} does not hold the choices of a training run: it needs {sorted(names)}, got {got}."

@@ -26,7 +26,7 @@ class Corpus:
     Parameters
     ----------
     tokenizer
-        The characters of the whole text.
+        The characters of the whole text, or those of a model that goes on with another.
     train
         ``(n,)`` ids of the first nine tenths.
     inputs, targets
@@ -43,19 +43,34 @@ class Corpus:
     characters: int
 
 
-def prepare(config: TrainConfig) -> Corpus:
+def prepare(config: TrainConfig, tokenizer: CharTokenizer | None = None) -> Corpus:
     """Read the text of a run.
+
+    Parameters
+    ----------
+    config
+        The run's choices.
+    tokenizer
+        The vocabulary, where that is known; by default the characters of the text.
 
     Raises
     ------
     ArgumentError
-        It cannot be read, is empty, is not UTF-8, or is too short for one window in each part.
+        It cannot be read, is empty, is not UTF-8, is too short for one window in each part, or has a character that
+        the vocabulary lacks.
     """
     text = default_text() if config.data is None else load_text(config.data)
-    tokenizer = CharTokenizer.from_text(text)
+    name = "The text" if config.data is None else f"The text {config.data!r}"
+    tokenizer = CharTokenizer.from_text(text) if tokenizer is None else tokenizer
+    unknown = tokenizer.unknown_chars(text)
+    if unknown:
+        raise ArgumentError(
+            f"{name} has characters that the model of {config.start!r} does not know: {unknown[:20]!a}"
+            f"{' and others' if len(unknown) > 20 else ''}. It learned {len(tokenizer)}; leave the others out of the "
+            "text, or train anew without --from."
+        )
     cut = int(TRAIN_FRACTION * len(text))
     if min(cut, len(text) - cut) <= config.context:
-        name = "The text" if config.data is None else f"The text {config.data!r}"
         raise ArgumentError(
             f"{name} is shorter than a window: of its {len(text)} characters {cut} are for training and "
             f"{len(text) - cut} for validation, and a context of {config.context} needs at least "

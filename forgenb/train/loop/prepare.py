@@ -1,13 +1,13 @@
 """What a model needs before a step: training mode, the masks of its dropout, and the backend on which it lives.
 
-Imports modules and random numbers; nothing is computed here.
+Imports modules and the seeds of masks; nothing is computed here.
 """
 
 from contextlib import AbstractContextManager, nullcontext
 
-from forgenb import random
 from forgenb.backend import use
-from forgenb.nn import Dropout, Module
+from forgenb.nn import Module
+from forgenb.train.loop.masks import STEP, Masks
 
 __all__ = ["Prepared"]
 
@@ -18,14 +18,15 @@ class Prepared:
     Parameters
     ----------
     model : Module or None
-        Its `forgenb.nn.Dropout`, and each module with an attribute ``dropout_seed``, gets a seed at each step.
+        Those of its modules that draw masks get a seed at each step, see `Masks`.
+    seed_rule : str
+        By which that is drawn.
     """
 
-    def __init__(self, model: Module | None):
-        self.model = model
+    def __init__(self, model: Module | None, seed_rule: str = STEP):
+        self.model, self.seed_rule = model, seed_rule
         self._modules = [] if model is None else list(model.modules())
-        self._drops = [module for module in self._modules if isinstance(module, Dropout)]
-        self._sites = [module for module in self._modules if hasattr(module, "dropout_seed")]
+        self._masks = Masks(model)
         parameters = [] if model is None else model.parameters()
         self._backend = parameters[0].backend.name if parameters else None
 
@@ -34,16 +35,7 @@ class Prepared:
         return nullcontext() if self._backend is None else use(self._backend)
 
     def begin(self, seed: int, step: int) -> None:
-        """Set training mode, and masks that depend on a seed and the number of the step alone.
-
-        The seed of all masks has 32 bits and is drawn from the stream (seed, "dropout", step).
-        """
+        """Set training mode, and masks that depend on a seed and the number of the step alone."""
         if self.model is not None and not all(module.training for module in self._modules):
             self.model.train()
-        if not self._drops and not self._sites:
-            return
-        drawn = int(random.integers(random.generator(seed, "dropout", step), 2**32, 1)[0])
-        for module in self._drops:
-            module.seed = drawn
-        for site in self._sites:
-            site.dropout_seed = drawn
+        self._masks.begin(seed, step, self.seed_rule)

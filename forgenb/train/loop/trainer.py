@@ -13,12 +13,13 @@ from typing import Any
 
 from forgenb.errors import ArgumentError
 from forgenb.nn import Module
+from forgenb.nn.modes import evaluating
 from forgenb.optim import Optimizer
 from forgenb.storage.files import StrPath
 from forgenb.train import checks
 from forgenb.train.distributed import World
 from forgenb.train.loop.callback import Callback
-from forgenb.train.loop.evaluate import evaluating
+from forgenb.train.loop.masks import agreed_rule
 from forgenb.train.loop.prepare import Prepared
 from forgenb.train.loop.report import DivergedError, StepReport
 from forgenb.train.loop.together import agree_on_parameters, begin_together
@@ -57,6 +58,10 @@ class Trainer:
         By default ``batches.steps_per_epoch``, where there is one.
     seed : int
         Of dropout: masks depend on it and on the number of the step alone.
+    seed_rule : str, optional
+        ``"step"``: each step has a seed of its own, drawn from `seed`. ``"pass"``: it is 1000 times the number of the
+        step, from 0, and pass k of the step adds k, whatever `seed` is. By default that of the step, where it has one,
+        and else ``"step"``.
     callbacks : iterable of Callback
         Called in this order; see `Callback`.
     folder : path or TrainingFolder, optional
@@ -105,6 +110,7 @@ class Trainer:
         eval_every: int | None = None,
         steps_per_epoch: int | None = None,
         seed: int = 0,
+        seed_rule: str | None = None,
         callbacks: Iterable[Callback] = (),
         folder: StrPath | TrainingFolder | None = None,
         world: World | None = None,
@@ -117,6 +123,7 @@ class Trainer:
         self.optimizer = checks.optimizer_of(getattr(step, "optimizer", None) if optimizer is None else optimizer)
         self.schedule, self.validate = schedule, validate
         self.seed = checks.whole(WHO, "seed", seed, least=0)
+        self.seed_rule = agreed_rule(seed_rule, getattr(step, "seed_rule", None))
         self.callbacks = checks.callbacks_of(callbacks)
         epoch = getattr(batches, "steps_per_epoch", None) if steps_per_epoch is None else steps_per_epoch
         self.steps_per_epoch = None if epoch is None else checks.whole(WHO, "steps_per_epoch", epoch)
@@ -155,7 +162,7 @@ class Trainer:
             Metrics or a checkpoint cannot be written.
         """
         with self._opened(), self._attended():
-            ready = Prepared(self.model)
+            ready = Prepared(self.model, self.seed_rule)
             before, began = self.seconds, time.perf_counter()
             while self.step < self.total and not self._ended():
                 lr, loss, val_loss, speed = self._advance(ready)

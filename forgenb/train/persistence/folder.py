@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.files import MOST_HEADER, check_own, remove_temporaries, write_arrays
 from forgenb.storage.finite import check_finite, finite
+from forgenb.storage.metadata import read_metadata
 from forgenb.storage.opening import StrPath
 from forgenb.storage.tensor_file import opened_tensors
 from forgenb.train import checks
 from forgenb.train.loop.report import StepReport
 from forgenb.train.persistence.fitting import check_layouts
-from forgenb.train.persistence.metadata import PROGRESS, read_metadata
 from forgenb.train.persistence.metrics import Metrics, read_metrics
 from forgenb.train.persistence.places import Places, make_folder
+from forgenb.train.persistence.progress import PROGRESS
 from forgenb.train.persistence.state import put_back, state_arrays, stored_layouts
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from forgenb.nn import Module
 from forgenb.optim import Optimizer
 from forgenb.tensor import Tensor
 from forgenb.train.workers.parallel import ParallelUpdate, parallel_update
-from forgenb.train.workers.share import PartialUpdate, checked_workers, descent, samples_of, shares
+from forgenb.train.workers.share import PartialUpdate, checked_workers, descent, samples_of, shares, variant
 
 __all__ = ["ShardedStep"]
 
@@ -63,7 +63,7 @@ class ShardedStep:
     def __call__(self, *arrays: np.ndarray) -> tuple[Tensor, Tensor | float]:
         """One step on a batch of arrays with a common first axis."""
         samples = samples_of(arrays, "ShardedStep")
-        key = (self.model.training, *((a.shape, a.dtype) for a in arrays))
+        key = variant(self.model, arrays)
         if key not in self._made:
             self._made[key] = self._record(arrays)
         parts, update, norm = self._made[key]

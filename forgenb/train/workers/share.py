@@ -19,7 +19,7 @@ from forgenb.train import checks
 from forgenb.train.steps.programs import Update, grad_update
 from forgenb.train.workers.twin import Twin
 
-__all__ = ["PartialUpdate", "checked_workers", "descent", "samples_of", "shares"]
+__all__ = ["PartialUpdate", "checked_workers", "descent", "refuse_buffers", "samples_of", "shares", "variant"]
 
 
 def shares(samples: int, workers: int) -> list[slice]:
@@ -92,7 +92,7 @@ class PartialUpdate:
     """
 
     def __init__(self, model: Any, arrays: Sequence[np.ndarray], first: int, samples: int):
-        _refuse_buffers(model)
+        refuse_buffers(model)
         self._twin = Twin(model, first)
         self.inputs = [from_array(a, model.parameters()[0].backend) for a in arrays]
         with recording() as recorder:
@@ -108,9 +108,9 @@ class PartialUpdate:
         loss.name = "loss"
         self.update: Update = grad_update(loss)
 
-    def values(self, arrays: Iterable[np.ndarray]) -> list[tuple[Tensor, np.ndarray]]:
-        """The inputs with new values, for a run that begins now."""
-        self._twin.follow()
+    def values(self, arrays: Iterable[np.ndarray], first: int | None = None) -> list[tuple[Tensor, np.ndarray]]:
+        """The inputs with new values, for a run that begins now; `first` is another number of the first sample."""
+        self._twin.follow(first)
         return list(zip(self.inputs, arrays, strict=True))
 
     def lead(self) -> None:
@@ -134,7 +134,20 @@ def checked_workers(caller: str, model: Any, optimizer: Any, clip_norm: Any) -> 
         raise ArgumentError(f"{caller} clips to a norm above 0, or not at all with None, got clip_norm={clip_norm!r}")
 
 
-def _refuse_buffers(model: Module) -> None:
+def variant(model: Module, arrays: Sequence[np.ndarray]) -> tuple:
+    """What the recordings of a step depend on: another needs another recording."""
+    learned = tuple(p.requires_grad for p in model.parameters())
+    return model.training, getattr(model, "recompute_blocks", False), learned, *((a.shape, a.dtype) for a in arrays)
+
+
+def refuse_buffers(model: Module) -> None:
+    """Refuse a model with running statistics.
+
+    Raises
+    ------
+    ArgumentError
+        Naming them.
+    """
     names = [name for name, _ in model.named_buffers()]
     if names:
         raise ArgumentError(

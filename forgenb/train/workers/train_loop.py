@@ -13,11 +13,11 @@ import numpy as np
 from forgenb.backend import Stream, peak_memory
 from forgenb.creation import tensor
 from forgenb.errors import ArgumentError
+from forgenb.nn.modes import in_mode
 from forgenb.optim.groups import checked
 from forgenb.routine import Late, Symbol, capture, symbol, value_of
 from forgenb.tensor import Tensor
 from forgenb.train import checks
-from forgenb.train.loop.evaluate import in_mode
 from forgenb.train.loop.report import DivergedError
 from forgenb.train.steps.descent import sgd_update
 from forgenb.train.steps.rate import Rate

@@ -11,8 +11,8 @@ import numpy as np
 
 from forgenb.creation import tensor
 from forgenb.errors import ShapeError
+from forgenb.nn.modes import evaluating
 from forgenb.tensor import Tensor
-from forgenb.train.loop.evaluate import evaluating
 
 __all__ = ["BatchReport", "EpochReport", "TrainResult"]
 

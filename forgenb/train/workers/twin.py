@@ -13,7 +13,7 @@ from forgenb.tensor import Tensor
 
 __all__ = ["Twin"]
 
-STATE = {"training", "dropout_seed", "_seed", "calls"}
+STATE = {"training", "recompute_blocks", "dropout_seed", "_seed", "calls"}
 """Attributes that a module may change between two steps."""
 
 
@@ -38,8 +38,15 @@ class Twin:
         self._pairs: list[tuple[Any, Any]] = list(zip(model.modules(), self.model.modules(), strict=True))
         self.follow()
 
-    def follow(self) -> None:
-        """Before a run, take over the mode and the state of dropout that the original has now."""
+    def follow(self, first: int | None = None) -> None:
+        """Before a run, take over the mode and the state of dropout that the original has now; perhaps move on.
+
+        Parameters
+        ----------
+        first : int, optional
+            Another number of the first sample, from now on.
+        """
+        self._first = self._first if first is None else first
         for whole, mine in self._pairs:
             for name in STATE & vars(whole).keys():
                 setattr(mine, name, getattr(whole, name))

@@ -44,7 +44,8 @@ def test_a_library_gets_large_products_alone(way):
     assert launcher_of(way, 100, 100, 100).name == "tiled-float32"
     assert launcher_of(way, 200, 200, 200).name == "gemm-float32"
     assert launcher_of(way, 2000, 8, 2000).name == "tiled-float32"
-    assert launcher_of(way, 1, 2000, 2000).name == "tiled-float32"
+    assert launcher_of(way, 2, 2000, 2000).name == "tiled-float32"
+    assert launcher_of(way, 1, 2000, 2000).name == "stream-float32"
     assert launcher_of("tile", 200, 200, 200).name == "tiled-float32"
 
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from forgenb_cpu.compile import compile_kernel
+from forgenb_cpu.compile import compile_kernel, library
 from forgenb_cpu.templates import operand_types
 from support.assembly import features, packed_and_scalar
 
@@ -29,19 +29,11 @@ KERNELS = {name: kernel for name, kernel in all_kernels().items() if name not in
 FAST_MATH = re.compile(r"\bf(?:add|sub|mul|div|cmp|neg)\b[^\n]*?\b(?:nnan|ninf|nsz|arcp|contract|afn|fast)\b")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def empty_store(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORGENB_CACHE", str(tmp_path_factory.mktemp("store")))
-        patch.setattr("forgenb_cpu.compile._LIVE", {})
-        yield
-
-
 @pytest.mark.parametrize("name", sorted(KERNELS))
 def test_hot_loop_is_packed(name):
     kernel = KERNELS[name]
     storage = tuple(operand_types(kernel, "float32")) if kernel.form == "map" else ()
-    launcher = compile_kernel(kernel, "float32", storage)
-    assert not FAST_MATH.search(launcher.handle._library.get_llvm_str()), "a flag that hides NaN or changes rounding"
-    packed, scalar = packed_and_scalar(launcher.handle._library.get_asm_str())
+    made = library(compile_kernel(kernel, "float32", storage))
+    assert not FAST_MATH.search(made.get_llvm_str()), "a flag that hides NaN or changes rounding"
+    packed, scalar = packed_and_scalar(made.get_asm_str())
     assert packed > scalar or packed == scalar == 0, f"{packed} packed and {scalar} scalar in the hottest loop"

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from forgenb_cpu import dispatch
+from forgenb_cpu import dispatch, stream
 from forgenb_cpu.tiled import ROWS, ROWS_ACROSS, tile_blocks
 from support.blas import WAYS
 
@@ -105,6 +105,18 @@ def test_the_tile_gives_one_sum_however_operands_lie(m, n, k, monkeypatch):
     np.testing.assert_array_equal(fnb.ops.matmul(*across[::-1]).numpy(), wanted.T)
 
 
+@pytest.mark.parametrize(("n", "k"), [(33_000, 20), (700, 601), (129, 257), (5, 40)])
+def test_a_row_alone_has_the_bits_that_it_has_among_others(n, k, monkeypatch):
+    monkeypatch.setattr(fnb.tensor(0.0).backend, "blas", "tile")
+    rng = np.random.default_rng(7)
+    rows, b, bias = (rng.standard_normal(shape).astype("float32") for shape in ((2, k), (k, n), n))
+    both = fnb.ops.matmul(fnb.tensor(rows), fnb.tensor(b), fnb.tensor(bias)).numpy()
+    agree(both, rows.astype("f8") @ b + bias, "float32")
+    for row in range(2):
+        alone = fnb.ops.matmul(fnb.tensor(rows[row : row + 1]), fnb.tensor(b), fnb.tensor(bias))
+        np.testing.assert_array_equal(alone.numpy(), both[row : row + 1])
+
+
 GUARDED = """
 import ctypes, itertools, mmap
 import numpy as np
@@ -176,6 +188,13 @@ for m, n, k, trans_a, trans_b in itertools.product((1, 5, 13, 50), (1, 8, 17), (
 def test_the_tile_of_processors_without_avx512():
     result = subprocess.run([sys.executable, "-c", NARROW], capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "strips"), [(64, 64, 1), (384, 384, 2), (1536, 384, 2), (3072, 768, 4), (9000, 9, 1)]
+)
+def test_one_row_is_cut_into_few_long_strips(n, k, strips):
+    assert stream.strips(n, k, "float32")[:3] == (1, 1, strips)
 
 
 @pytest.mark.parametrize("flags", [*itertools.product((False, True), repeat=2)])

@@ -62,6 +62,17 @@ def test_large_launches_stride_over_the_grid(gpu):
     assert machine.row_shape(3, 10**6) == (3, (256, 1))
 
 
+def test_rows_beyond_the_grid_are_computed(gpu, driver):
+    """As many rows as batched attention has are more than a grid could once hold; here the grid has two blocks."""
+    gpu.machine.grid = 2
+    x = np.random.default_rng(0).uniform(-1, 1, (23, 3)).astype(np.float32)
+    t = fnb.tensor(x, backend="cuda")
+    np.testing.assert_allclose(fnb.ops.softmax(t).numpy(), fnb.ops.softmax(x).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(fnb.ops.sum(t, 1).numpy(), x.sum(1), rtol=1e-6, atol=1e-6)
+    assert {gx for gx, _ in driver.launches} <= {1, 2}
+    assert gpu.machine.row_shape(64 * 6 * 256, 3)[0] == 2
+
+
 def test_memory_is_used_again_and_poisoned(gpu, driver, monkeypatch):
     block = gpu.allocate(1000)
     address = block.address

@@ -54,6 +54,20 @@ def test_work_of_a_task_goes_to_a_stream_of_its_own_after_all_that_was_queued_be
         assert driver.queued[len(queued) :] == [("synchronize", main), ("download", main), ("synchronize", main)]
 
 
+def test_what_the_host_writes_into_a_block_that_is_used_again_waits_for_its_readers(gpu, driver):
+    """The kernel that reads the block has not run when the next tensor is put there."""
+    x = fnb.tensor(np.full(100, 3.0, "float32"))
+    y = x + 1.0
+    address = x.memory.address
+    del x
+    z = fnb.tensor(np.full(100, 9.0, "float32"))
+    assert z.memory.address == address
+    assert [name for name, *_ in driver.queued[-2:]] == ["launch", "upload"]
+    assert driver.queues[main_stream(gpu)]
+    np.testing.assert_array_equal(y.numpy(), np.full(100, 4.0))
+    np.testing.assert_array_equal(z.numpy(), np.full(100, 9.0))
+
+
 def test_copies_fills_and_downloads_of_a_task_go_there_too(gpu, driver, monkeypatch):
     monkeypatch.setattr(Poison, "on", True)
     with Stream() as stream:

@@ -87,6 +87,12 @@ def run_numbers():
     assert step(np.ones(2, "float32")).tolist() == [2, 2]
 
 
+def run_weights():
+    """Weights of rows of a cache that are not seen."""
+    row, cache = fnb.tensor([[0.0, 1.0, 2.0]]), fnb.tensor(np.ones((1, 2, 1), "float32"))
+    assert fnb.ops.cached_attention(row, cache, cache, [0], weights=True)[1].tolist() == [[[1, 0]]]
+
+
 def test_every_line_of_every_body_runs():
     lines = Lines(functions_of(all_kernels().values()))
     assert len(lines.missing) > 300
@@ -100,6 +106,7 @@ def test_every_line_of_every_body_runs():
         run_statistics_and_slopes()
         run_product_into()
         run_numbers()
+        run_weights()
     missing = sorted(f"{file}:{line} in {name}" for (file, line), name in lines.missing.items())
     assert missing == []
 

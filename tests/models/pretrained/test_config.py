@@ -28,6 +28,13 @@ def test_sizes_alone_are_enough():
     assert read({"resid_pdrop": 0.3}, 0.2).dropout == 0.2
 
 
+def test_a_model_that_is_quantised_here():
+    about = written_config(READ, np.dtype("float32"), 32)
+    assert about["quantization_config"] == {"method": "forgenb", "bits": 4, "group_size": 32}
+    assert read(about) == READ
+    assert "quantization_config" not in written_config(READ, np.dtype("float32"))
+
+
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -43,6 +50,8 @@ def test_sizes_alone_are_enough():
         ("is_encoder_decoder", True, "is_encoder_decoder is True"),
         ("pruned_heads", {"0": [1]}, "pruned_heads is {'0': .1.}"),
         ("quantization_config", {"bits": 4}, "quantization_config is {'bits': 4}, GPT has None"),
+        ("quantization_config", {"method": "forgenb", "bits": 3}, "'bits': 3}, GPT has None"),
+        ("quantization_config", {"quant_method": "gptq", "bits": 4}, "quantization_config is .*, GPT has None"),
         ("model_type", "gpt_neo", "model_type is 'gpt_neo', GPT has 'gpt2'"),
         ("n_inner", 23, "n_inner is 23, GPT has 4 n_embd"),
         ("n_inner", "24", "n_inner is '24', GPT has 4 n_embd"),
@@ -83,12 +92,31 @@ def test_what_is_no_config(data, message):
         read_config(data, "c")
 
 
+SMALL = GPTConfig(61, 8, 1, 1, 2)
+
+
 def test_what_is_written_is_read():
-    config = GPTConfig(vocab=50257, context=8, layers=3, heads=2, width=10, dropout=0.25)
+    config = GPTConfig(vocab=50257, context=8, layers=3, heads=2, width=10, dropout=0.25, end=50256)
     about = written_config(config, np.dtype("float64"))
     assert read_config(json.dumps(about).encode(), "c") == config
     assert (about["dtype"], about["eos_token_id"]) == ("float64", 50256)
     assert (about["n_ctx"], about["n_inner"]) == (8, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "vocab", "end"),
+    [({}, 50257, 50256), ({}, 61, None), ({"eos_token_id": 7}, 61, 7), ({"eos_token_id": None}, 50257, None),
+     ({"eos_token_id": 61}, 61, None), ({"eos_token_id": -1}, 61, None)],
+)  # fmt: skip
+def test_the_end_of_a_text_is_read_and_written(changes, vocab, end):
+    about = {key: value for key, value in written_config(SMALL, np.dtype("float32")).items() if key != "eos_token_id"}
+    config = read_config(json.dumps(about | changes | {"vocab_size": vocab}).encode(), "c")
+    assert config.end == end
+    written = written_config(config, np.dtype("float32"))
+    assert (written["eos_token_id"], written["bos_token_id"]) == (end, end)
+    for wrong in ([1, 2], "a", True, 1.0):
+        with pytest.raises(CheckpointError, match="eos_token_id is .*, GPT has one id or none"):
+            read_config(json.dumps(about | {"eos_token_id": wrong}).encode(), "c")
 
 
 def test_what_is_written_is_what_transformers_writes():

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from forgenb.data import CharTokenizer
-from forgenb.errors import CheckpointError
+from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.files import read_arrays, write_arrays
+from forgenb.storage.quantized.groups import dequantize, quantize
+from forgenb.storage.quantized.writing import STORED, packed
 from forgenb.train import (
     Checkpoint,
     TrainConfig,
@@ -38,6 +40,58 @@ def test_round_trip(tmp_path, checkpoint):
         for mine, theirs in ((found.model, wanted.model), (found.optimizer, wanted.optimizer)):
             assert mine.keys() == theirs.keys()
             assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+
+def test_a_quantised_checkpoint(tmp_path, checkpoint):
+    wanted = replace(checkpoint, optimizer={}, model=build_model(checkpoint.config, 3).state_dict())
+    save_checkpoint(tmp_path / "c", wanted, group=5)
+    found = load_checkpoint(tmp_path / "c")
+    assert replace(found, model={}) == replace(wanted, model={})
+    assert found.model.keys() == wanted.model.keys()
+    for name, array in wanted.model.items():
+        kept = array if array.ndim < 2 else dequantize(*quantize(array, 5), 5, array.shape)
+        assert (found.model[name].dtype, found.model[name].tobytes()) == (kept.dtype, kept.tobytes())
+    assert not np.array_equal(found.model["wte.weight"], wanted.model["wte.weight"])
+    found.restore("c", build_model(checkpoint.config, 3))
+
+
+def test_training_does_not_go_on_from_codes(tmp_path, checkpoint):
+    with pytest.raises(ArgumentError, match="c' was not written: a quantised checkpoint has no optimizer"):
+        save_checkpoint(tmp_path / "c", checkpoint, group=64)
+    with pytest.raises(ArgumentError, match="A group that is quantised has from 1 to 1073741824 numbers, got 0"):
+        save_checkpoint(tmp_path / "c", replace(checkpoint, optimizer={}), group=0)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"model.wte.weight": None}, "does not fit the model that it describes: model.wte.weight is missing"),
+        ({"model.wte.weight": np.zeros((4, 4), "float32")}, r"model.wte.weight has shape \(4, 4\), needed is \(3, 4\)"),
+        ({"model.wte.weight": np.zeros(4, "float32")}, r"model.wte.weight has shape \(4,\), needed is \(3, 4\)"),
+        ({"model.more": np.zeros((4, 4), "float32")}, "model.more is unknown here"),
+        ({"model.ln_f.bias": np.zeros(4, "float64")}, "model.ln_f.bias has dtype float64, needed is float32"),
+        ({"model.ln_f.bias.ends": np.zeros((1, 2), "int32")}, "model.ln_f.bias.ends is unknown here"),
+    ],
+)
+def test_codes_of_another_model(tmp_path, checkpoint, change, message):
+    save_checkpoint(tmp_path / "c", replace(checkpoint, optimizer={}))
+    arrays, metadata = read_arrays(tmp_path / "c")
+    arrays = {name: array for name, array in (arrays | change).items() if array is not None}
+    stored, texts = packed("c", arrays, 64)
+    write_arrays(tmp_path / "c", stored, metadata | texts, STORED)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(tmp_path / "c")
+
+
+def test_ends_that_are_not_finite(tmp_path, checkpoint):
+    save_checkpoint(tmp_path / "c", replace(checkpoint, optimizer={}))
+    arrays, metadata = read_arrays(tmp_path / "c")
+    stored, texts = packed("c", arrays, 4)
+    stored["model.wpe.weight.ends"][2] = np.nan
+    write_arrays(tmp_path / "c", stored, metadata | texts, STORED)
+    with pytest.raises(CheckpointError, match=r"c' is not loaded: 'model.wpe.weight' has nan at position \(2, 0\)"):
+        load_checkpoint(tmp_path / "c")
 
 
 def test_a_file_of_tensors_is_no_checkpoint(tmp_path):

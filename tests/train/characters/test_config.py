@@ -47,6 +47,12 @@ def test_defaults_are_the_recipe():
         ("betas", (0.9,), "betas must be two numbers"),
         ("data", "", "data must be the name of a file, got ''"),
         ("backend", "", "backend must be a name, got ''"),
+        ("start", "", "start must be the name of a file, got ''"),
+        ("freeze_embeddings", 1, "freeze_embeddings must be true or false, got 1"),
+        ("accumulate", 0, "accumulate must be a whole number of at least 1, got 0"),
+        ("accumulate", 5, "accumulate must divide batch, got 5 parts and a batch of 12"),
+        ("seed_rule", "own", "seed_rule must be 'step' or 'pass', got 'own'"),
+        ("seed_rule", [], r"seed_rule must be 'step' or 'pass', got \[\]"),
     ],
 )
 def test_bad_choices_are_named(name, value, message):
@@ -77,6 +83,19 @@ def test_rate_warms_up_then_follows_a_cosine():
 def test_json_round_trip():
     c = TrainConfig(data="a", lr=0.3, betas=(0.5, 0.25))
     assert TrainConfig.from_dict(json.loads(json.dumps(c.to_dict())), "x") == c
+
+
+def test_parts_of_a_batch_under_the_rule_of_passes():
+    assert TrainConfig(batch=2000, accumulate=2000).accumulate == 2000
+    with pytest.raises(ArgumentError, match="accumulate must be at most 1000 where seed_rule is 'pass', got 2000"):
+        TrainConfig(batch=2000, accumulate=2000, seed_rule="pass")
+
+
+def test_choices_that_older_files_lack_have_their_defaults():
+    values = TrainConfig(lr=0.3).to_dict()
+    for name in ("start", "freeze_embeddings", "accumulate", "seed_rule"):
+        del values[name]
+    assert TrainConfig.from_dict(values, "x") == TrainConfig(lr=0.3)
 
 
 def test_damaged_choices():

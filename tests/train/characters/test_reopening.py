@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from forgenb.errors import CheckpointError
-from forgenb.train import CharRun, RunFolder
-from forgenb.train.characters.reopening import checkpoint_of, reopen
+from forgenb.errors import ArgumentError, CheckpointError
+from forgenb.train import CharRun, RunFolder, save_checkpoint
+from forgenb.train.characters.reopening import best_of, checkpoint_of, learned, reopen
 
 
 @pytest.fixture
@@ -35,6 +35,36 @@ def test_a_checkpoint_of_another_model(folder, tmp_path, tiny):
     ):
         reopen(folder.path)
     assert checkpoint_of(RunFolder.open(other.folder.path), folder.last).step == 0
+
+
+def test_the_best_checkpoint_goes_before_the_last(folder):
+    assert best_of(folder)[0] == folder.last
+    shutil.copy(folder.last, folder.best)
+    path, checkpoint = best_of(folder)
+    assert (path, checkpoint.step) == (folder.best, 0)
+    folder.last.unlink()
+    folder.best.unlink()
+    with pytest.raises(CheckpointError, match="run' has no checkpoint yet; go on with forgenb train --resume"):
+        best_of(folder)
+
+
+def test_the_text_of_a_run(folder, text):
+    assert learned(folder, checkpoint_of(folder, folder.last)).sha256 == folder.text_sha256
+    text.write_text(text.read_text()[::-1])
+    with pytest.raises(ArgumentError, match="text.txt' has changed since the run in .* began: it has 400 characters"):
+        learned(folder, checkpoint_of(folder, folder.last))
+    text.write_text("a" * (4 * folder.characters + 1))
+    with pytest.raises(CheckpointError, match="has 1601 bytes: the 400 characters that were learned"):
+        learned(folder, checkpoint_of(folder, folder.last))
+
+
+def test_a_run_that_has_only_codes(folder):
+    checkpoint = checkpoint_of(folder, folder.last)
+    save_checkpoint(folder.best, replace(checkpoint, optimizer={}), group=64)
+    assert reopen(folder.path)[1].step == 0
+    folder.last.unlink()
+    with pytest.raises(CheckpointError, match="run' cannot go on: it has nothing but a quantised model"):
+        reopen(folder.path)
 
 
 def test_a_model_that_no_machine_holds(folder):

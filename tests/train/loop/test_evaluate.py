@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from forgenb.nn import Dropout, Sequential, Tanh
+from forgenb.errors import ArgumentError
 from forgenb.tape import is_recording
 from forgenb.train import build_model, evaluate
-from forgenb.train.loop.evaluate import evaluating
 
 
 def test_windows_are_weighed_and_the_mode_is_put_back(fake):
@@ -22,16 +21,6 @@ def test_windows_are_weighed_and_the_mode_is_put_back(fake):
     model.eval()
     evaluate(model, ids, ids)
     assert not model.training
-
-
-def test_every_module_gets_its_own_mode_back():
-    model = Sequential(Tanh(), Dropout(0.5))
-    inner = list(model.modules())[-1]
-    inner.training = False
-    with evaluating(model):
-        assert not any(module.training for module in model.modules())
-        assert not is_recording()
-    assert (model.training, inner.training) == (True, False)
 
 
 def test_an_error_puts_the_mode_back(fake, monkeypatch):
@@ -50,3 +39,12 @@ def test_mean_of_all_windows(tiny):
     logits -= np.log(np.exp(logits).sum(-1, keepdims=True))
     wanted = -np.take_along_axis(logits, ids[:, 1:, None], -1).mean()
     assert evaluate(model, ids[:, :-1], ids[:, 1:]) == pytest.approx(wanted, rel=1e-6)
+
+
+def test_windows_at_once(fake):
+    model = fake()
+    ids = np.zeros((5, 8), np.int64)
+    assert evaluate(model, ids, ids, at_once=2) == 2.0
+    assert [count for _, count, _, _ in model.asked] == [2, 2, 1]
+    with pytest.raises(ArgumentError, match="evaluate got at_once=0: it must be a whole number of at least 1"):
+        evaluate(model, ids, ids, at_once=0)

@@ -75,6 +75,29 @@ def test_the_seed_is_that_of_the_masks(small, curve):
     assert [row[1] for row in first] != [row[1] for row in other]
 
 
+@pytest.mark.parametrize("own", [None, "pass"])
+def test_the_rule_of_the_masks(small, curve, own):
+    """A trainer's own, or that of its step: seeds are then 1000 times the number of the step, whatever the seed is."""
+
+    def made(seed, rule):
+        it, seen = small(), []
+        step = it.step(eager=True)
+
+        def noted(*arrays):
+            seen.append(it.model[2].seed)
+            return step(*arrays)
+
+        noted.model, noted.optimizer = it.model, it.optimizer
+        if own is not None:
+            noted.seed_rule = rule
+        trainer = it.trainer(steps=3, step=noted, seed=seed, **({"seed_rule": rule} if own is None else {}))
+        return curve(trainer.run()), seen
+
+    first, seeds = made(1, "pass")
+    assert seeds == [0, 1000, 2000]
+    assert made(2, "pass")[0] == first != made(1, "step")[0]
+
+
 def test_any_step_without_model_and_optimiser():
     losses = iter([3.0, 2.0, 1.0, 0.5])
     trainer = plain(lambda x: (np.float32(next(losses)), fnb.tensor(1.0)), lambda step: [np.zeros(2)])

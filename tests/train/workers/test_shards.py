@@ -80,6 +80,17 @@ def test_batches_of_other_shapes_are_recorded_anew(streams):
         assert step(ids[:, :-1], ids[:, 1:])[0].item() == pytest.approx(before, rel=1e-5)
 
 
+def test_what_is_frozen_afterwards_stays(streams):
+    model = GPT(GPTConfig(11, 8, 1, 2, 8), seed=3)
+    step = ShardedStep(model, optim.AdamW(model.named_parameters(), 0.1), 1.0, streams[:2])
+    ids = IDS[0]
+    step(ids[:, :-1], ids[:, 1:])
+    model.wpe.freeze()
+    before = [p.numpy().tobytes() for p in (model.wpe.weight, model.wte.weight)]
+    step(ids[:, :-1], ids[:, 1:])
+    assert [p.numpy().tobytes() == b for p, b in zip((model.wpe.weight, model.wte.weight), before)] == [True, False]
+
+
 class Drops(nn.Module):
     """A line with dropout by modules, some of them in a list."""
 

@@ -3,31 +3,18 @@
 Imports `documents`; what the fields are for is not known here.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from forgenb.errors import CheckpointError
 from forgenb.storage.documents import parsed, shown
 
-__all__ = ["PROGRESS", "Fields", "read_metadata"]
+__all__ = ["Fields", "read_metadata"]
 
 Fields = Mapping[str, tuple[str, Callable[[Any], bool]]]
 """Name -> what the value must be, in words and as a test."""
 
 MOST_NAMED = 10
-
-
-def _is_time(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value) and value >= 0
-
-
-PROGRESS: Fields = {
-    "step": ("a whole number from 0", lambda x: type(x) is int and 0 <= x < 2**63),
-    "best_val": ("a finite number or null", lambda x: x is None or (isinstance(x, float) and math.isfinite(x))),
-    "seconds": ("a finite number from 0", _is_time),
-}
-"""How far a training has come."""
 
 
 def read_metadata(place: str, text: str, version: int, fields: Fields) -> dict[str, Any]:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from forgenb.errors import CheckpointError
-from forgenb.train.persistence.metadata import PROGRESS, read_metadata
+from forgenb.storage.metadata import read_metadata
+from forgenb.train.persistence.progress import PROGRESS
 
 ABOUT = {"step": 3, "best_val": 1.5, "seconds": 2.0}
 

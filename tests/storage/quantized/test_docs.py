@@ -1,0 +1,23 @@
+"""The examples of docs/quantisation.md run as they stand and print what stands beside them; README lists the page."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "quantisation.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "quantisation.md", "exec"), names)
+    wanted = re.findall(r"print\(.*\)  # (.*)", "".join(blocks))
+    assert len(wanted) == 4
+    assert capsys.readouterr().out.splitlines() == wanted
+
+
+def test_the_readme_lists_the_page():
+    assert "(docs/quantisation.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
