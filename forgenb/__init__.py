@@ -4,7 +4,7 @@ It lists the public names and defines nothing. Importing it compiles nothing, st
 device.
 """
 
-from . import data, errors, models, nn, ops, optim, random, train
+from . import course, data, errors, models, nn, ops, optim, random, train
 from .backend import backends, compiled, peak_memory, settings, stats, trace, use
 from .creation import tensor
 from .derivatives import hessian, hvp, jacobian, jvp
@@ -29,6 +29,7 @@ __all__ = [
     "capture",
     "compile",
     "compiled",
+    "course",
     "custom_op",
     "data",
     "debug",

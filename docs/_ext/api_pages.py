@@ -1,0 +1,68 @@
+"""The reference: a page for each public module, with an entry for every name in its ``__all__``."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+MODULES = (
+    "forgenb",
+    "forgenb.ops",
+    "forgenb.nn",
+    "forgenb.optim",
+    "forgenb.train",
+    "forgenb.models",
+    "forgenb.data",
+    "forgenb.random",
+    "forgenb.errors",
+    "forgenb.backend",
+    "forgenb.kernel",
+)
+
+
+def page(name: str) -> str:
+    """The page of one module: its docstring, then its names in alphabetical order."""
+    module = importlib.import_module(name)
+    lines = [f"# {name}", "", "```{eval-rst}", f".. automodule:: {name}", "   :no-members:", ""]
+    for public in sorted(module.__all__, key=str.lower):
+        lines += _entry(name, public, getattr(module, public))
+    return "\n".join([*lines, "```", ""])
+
+
+def _entry(module: str, public: str, value) -> list[str]:
+    full = f"{module}.{public}"
+    if isinstance(value, type):
+        kind, options = ("autoexception" if issubclass(value, BaseException) else "autoclass"), ["   :members:"]
+    elif inspect.isroutine(value):
+        kind, options = "autofunction", []
+    elif full in MODULES:
+        return []
+    elif type(value).__name__ == "module":
+        kind, options = "automodule", ["   :no-members:"]
+    else:
+        told = inspect.getdoc(type(value)) if type(value).__module__.startswith("forgenb") else ""
+        lines = [f"   {line}".rstrip() for line in (told or "").splitlines()]
+        return [
+            f".. py:currentmodule:: {module}",
+            "",
+            f".. py:data:: {public}",
+            f"   :type: {type(value).__name__}",
+            "",
+            *lines,
+            "",
+        ]
+    return [f".. {kind}:: {full}", *options, ""]
+
+
+def write_pages(app):
+    """Write what has changed into docs/api."""
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    for name in MODULES:
+        path, text = folder / f"{name}.md", page(name)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def setup(app):
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

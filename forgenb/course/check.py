@@ -1,0 +1,83 @@
+"""Judge an answer: `check`.
+
+Imports the exercises; what each asks for is theirs.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..errors import ArgumentError
+from . import exercises as _exercises  # noqa: F401  # fills the list
+from .exercise import EXERCISES, Exercise, Mistaken
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether an answer is right.
+
+    Attributes
+    ----------
+    number : str
+        Of the exercise.
+    passed : bool
+        Whether every hidden input gave what it should.
+    explanation : str
+        What is wrong, or that nothing is.
+    """
+
+    number: str
+    passed: bool
+    explanation: str
+
+    def __str__(self) -> str:
+        return f"{self.number} {'passed' if self.passed else 'not yet'}: {self.explanation}"
+
+
+def check(number: str, answer: Callable) -> Verdict:
+    """Run an answer on hidden inputs and say what is wrong with it, if anything is.
+
+    Parameters
+    ----------
+    number : str
+        The exercise, such as ``"03-1"``; the chapter's starter names it.
+    answer : callable
+        The function that was written.
+
+    Returns
+    -------
+    Verdict
+        To be printed; an answer that raises is a verdict too.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such exercise, or the answer cannot be called.
+    """
+    asked = EXERCISES.get(number) if isinstance(number, str) else None
+    if asked is None:
+        raise ArgumentError(f"there is no exercise {number!r}: there are {', '.join(sorted(EXERCISES))}")
+    if not callable(answer):
+        raise ArgumentError(
+            f"exercise {number} asks for a function {asked.function}, got {type(answer).__name__}: pass the function "
+            "itself, without calling it"
+        )
+    try:
+        asked.judge(answer)
+    except Mistaken as mistaken:
+        return Verdict(number, False, str(mistaken))
+    except Exception as error:
+        return Verdict(number, False, _raised(asked, answer, error))
+    return Verdict(number, True, f"{asked.function} is right on all hidden inputs.")
+
+
+def _raised(asked: Exercise, answer: Callable, error: Exception) -> str:
+    if isinstance(error, NotImplementedError):
+        return f"{asked.function} is not written yet: {asked.title[0].lower()}{asked.title[1:]}."
+    frames = traceback.extract_tb(error.__traceback__)
+    file = getattr(getattr(answer, "__code__", None), "co_filename", None)
+    last = next((frame for frame in reversed(frames) if frame.filename == file), frames[-1])
+    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{asked.function} raises {told} (line {last.lineno}: {last.line})"

@@ -1,0 +1,16 @@
+"""Run a chapter, then judge its starters: ``python -W error chapter.py FILE NUMBER`` prints a JSON object a verdict."""
+
+import json
+import runpy
+import sys
+
+from forgenb.course import EXERCISES, check
+
+if __name__ == "__main__":
+    _, path, chapter = sys.argv
+    names = runpy.run_path(path, run_name="__main__")
+    print("verdicts:")
+    for number, asked in EXERCISES.items():
+        if number.startswith(f"{chapter}-"):
+            verdict = check(number, names[asked.function])
+            print(json.dumps([number, verdict.passed, verdict.explanation]))

@@ -1,0 +1,91 @@
+"""The site builds offline without a warning, and what it must have is in it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sphinx = pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
+
+from sphinx.util.inventory import InventoryFile  # noqa: E402  # after the skip
+
+import forgenb as fnb  # noqa: E402  # the same
+
+ROOT = Path(__file__).resolve().parents[2]
+REMOTE = re.compile(
+    r"<(?:script|img|iframe|source)\b[^>]*\bsrc\s*=\s*[\"']?(?:https?:)?//"
+    r"|<link\b[^>]*\bhref\s*=\s*[\"']?(?:https?:)?//"
+    r"|(?:@import|url\()\s*[\"']?(?:https?:)?//"
+)
+"""A script, style, font or picture that a page would fetch."""
+
+
+def build(target, *options):
+    """Run Sphinx as docs/conf.py says, with every warning an error."""
+    command = [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html", *options]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "backends")))}
+    environment.pop("MPLBACKEND", None)  # pages need the one that puts pictures in them
+    return subprocess.run(
+        [*command, str(ROOT / "docs"), str(target)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def test_the_site(tmp_path):
+    done = build(tmp_path / "html", "-d", str(tmp_path / "doctrees"))
+    assert done.returncode == 0, done.stderr[-4000:]
+    _nothing_is_remote(tmp_path / "html")
+    _every_formula_is_understood(tmp_path / "html")
+    _every_picture_is_there(tmp_path / "html/tutorials")
+    _each_public_name_has_an_entry(tmp_path / "html")
+    assert "mean_rule is not written yet" in (tmp_path / "html/tutorials/03_arrays.html").read_text()
+    assert "<math " in (tmp_path / "html/tutorials/03_arrays.html").read_text()
+
+
+def _nothing_is_remote(html):
+    pages = [*html.rglob("*.html"), *html.rglob("*.css")]
+    assert len(pages) > 30
+    assert [(path.name, found.group()) for path in pages if (found := REMOTE.search(path.read_text()))] == []
+
+
+def _every_formula_is_understood(html):
+    """An environment that the converter does not know leaves its ampersands in the formula."""
+    assert [path.name for path in html.rglob("*.html") if "<mi>&</mi>" in path.read_text()] == []
+
+
+def _every_picture_is_there(pages):
+    """What a chapter's cells show, with the words for those who do not see it."""
+    told = {path: re.findall(r'"alt": "([^"]+)"', path.read_text()) for path in (ROOT / "tutorials").glob("*.py")}
+    assert any(told.values())
+    for path, words in told.items():
+        page = (pages / f"{path.stem}.html").read_text()
+        assert [text for text in words if f'alt="{text}"' not in page] == []
+
+
+def _each_public_name_has_an_entry(html):
+    with open(html / "objects.inv", "rb") as file:
+        inventory = InventoryFile.load(file, "", lambda base, uri: uri)
+    known = {name for kind in inventory.values() for name in kind}
+    missing = [name for name in fnb.__all__ if f"forgenb.{name}" not in known]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("text", "remote"),
+    [
+        ('<script src="https://cdn.example/x.js">', True),
+        ('<link href="//fonts.example/a.css" rel="stylesheet">', True),
+        ("a { background: url(http://example/a.png) }", True),
+        ('<a href="https://example.org">', False),
+        ('<script src="_static/a.js">', False),
+    ],
+)
+def test_what_is_remote_is_seen(text, remote):
+    assert bool(REMOTE.search(text)) is remote
