@@ -2,7 +2,6 @@
 
 import importlib.util
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -98,25 +97,10 @@ def test_a_turn_is_the_steps_and_the_longer_prompt(tmp_path, monkeypatch):
     assert worker.launches() == {"launches": None}
 
 
-class FakeWorker:
-    """Answers what its class was told to; notes who was asked to run."""
+class FakeWorker(workers.MadeUpWorker):
+    """Replies of a contender that agrees with all others."""
 
-    answers: ClassVar[dict] = {}
-    turns: ClassVar[list] = []
-
-    def __init__(self, contender, threads, python=None, module="worker"):
-        self.contender, self.module = contender, module
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def ask(self, do, **fields):
-        mine = self.answers.get((self.contender, do))
-        if mine is not None:
-            return mine
+    def reply(self, do, fields):
         if do in ("run", "weights"):
             self.turns.append(self.contender)
         return {

@@ -1,7 +1,5 @@
 """Loading beside reading: real ones on a tiny model, and the gate, turns and ratios with made-up ones."""
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 from support import workers
@@ -111,25 +109,10 @@ def test_bits_do_not_depend_on_order_or_orientation():
     assert bits([a]) == sum(map(int, a.view(np.uint32).flat))
 
 
-class FakeWorker:
-    """Answers what its class was told to; notes who was asked to run."""
+class FakeWorker(workers.MadeUpWorker):
+    """Replies of a contender that agrees with all others."""
 
-    answers: ClassVar[dict] = {}
-    turns: ClassVar[list] = []
-
-    def __init__(self, contender, threads, python=None, module="worker"):
-        self.contender = contender
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def ask(self, do, **fields):
-        mine = self.answers.get((self.contender, do))
-        if mine is not None:
-            return mine
+    def reply(self, do, fields):
         if do == "run":
             self.turns.append((self.contender, fields["anew"]))
             return {"ms": {"read": 2.0, "forgenb-eager": 3.0}.get(self.contender, 8.0)}

@@ -4,6 +4,7 @@ import math
 from typing import ClassVar
 
 import pytest
+from support.workers import MadeUpWorker
 
 from forgenb.bench import OWN, Plan, Row, compare, measure
 from forgenb.bench.measure import agree, check_losses
@@ -11,26 +12,12 @@ from forgenb.bench.measure import agree, check_losses
 RESULT = ["workload", "contender", "threads", "median_ms", "min_ms", "max_ms", "loss_first", "loss_last", "peak_mb"]
 
 
-class FakeWorker:
-    """Answers what its class was told to; notes who was asked to run."""
+class FakeWorker(MadeUpWorker):
+    """Replies of a contender that agrees with all others."""
 
     losses: ClassVar[dict] = {}
-    answers: ClassVar[dict] = {}
-    turns: ClassVar[list] = []
 
-    def __init__(self, contender, threads, python=None):
-        self.contender = contender
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def ask(self, do, **fields):
-        mine = self.answers.get((self.contender, do))
-        if mine is not None:
-            return mine(**fields) if callable(mine) else mine
+    def reply(self, do, fields):
         if do == "losses":
             return {"losses": self.losses.get(self.contender, [2.0, 1.0, 0.5])}
         if do == "run":
