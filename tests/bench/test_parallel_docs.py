@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import ranks
+from support.pages import examples, shown
 
 from forgenb.bench import write_markdown
 from forgenb.bench.projection import Cost, Link
@@ -16,7 +17,7 @@ from forgenb.bench.scaling_report import NETWORKS, constants, projected
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "parallel.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 RESULTS = TEXT.partition(MARKS[0])[2].partition(MARKS[1])[0]
-EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+EXAMPLES = examples(TEXT)
 PROCESSES = TEXT.partition("<!-- processes -->\n```python\n")[2].partition("```")[0]
 
 
@@ -33,7 +34,7 @@ def test_the_examples_of_streams_run(capsys):
         exec(block, names)
         printed.append(capsys.readouterr().out.splitlines())
     first, classified, shared = printed
-    assert first == re.findall(r"print\(.*\)  # (.*)", EXAMPLES[0])
+    assert first == shown(EXAMPLES[0])
     assert [line.split()[0] for line in classified] == ["0", "1", "2", "3", "4"]
     found = [float(line.split()[1]) for line in classified]
     assert found == sorted(found, reverse=True)

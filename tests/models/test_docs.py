@@ -1,20 +1,17 @@
 """The pages about generating and judging text: their examples run as they are printed."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.pages import ROOT, examples, shown
 
 from forgenb.data import CharTokenizer
 from forgenb.models import GPT, GPTConfig
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "generation.md"
 SURPRISAL = ROOT / "docs" / "surprisal.md"
 
 
-CODE = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+CODE = examples(PAGE.read_text(encoding="utf-8"))
 
 
 def test_there_are_two_examples():
@@ -33,9 +30,9 @@ def test_the_first_example_runs(capsys):
 
 
 def test_the_example_of_surprisal_prints_what_it_says(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", SURPRISAL.read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = examples(SURPRISAL.read_text(encoding="utf-8"))
     exec(compile(code, SURPRISAL.name, "exec"), {})
-    wanted = re.findall(r"print\(.*\)  # (.*)", code)
+    wanted = shown(code)
     assert len(wanted) == 7
     assert capsys.readouterr().out.splitlines() == wanted
 

@@ -1,10 +1,10 @@
 """Scaling of losses: what a step that is not finite leaves alone, how the scale moves, and training in float16."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.pages import examples
 
 import forgenb as fnb
 from forgenb import nn, ops, optim
@@ -165,7 +165,7 @@ def test_impossible_scalers_are_refused(name, value):
 
 def test_the_recipe_of_the_page_runs():
     page = Path(__file__).resolve().parents[2] / "docs" / "dtypes.md"
-    (recipe,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    (recipe,) = examples(page.read_text(encoding="utf-8"))
     rng = np.random.default_rng(0)
     data = [(rng.normal(size=(4, 3)).astype("float16"), rng.integers(0, 2, 4)) for _ in range(3)]
     names = {"fnb": fnb, "data": data, "model": nn.Linear(3, 2, dtype="float16")}

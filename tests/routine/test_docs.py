@@ -5,16 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.pages import examples, page
 
 import forgenb as fnb
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TEXT = (DOCS / "routines.md").read_text(encoding="utf-8")
-DEBUGGING = (DOCS / "debugging.md").read_text(encoding="utf-8")
-
-
-def examples(text):
-    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+TEXT = page("routines.md")
+DEBUGGING = page("debugging.md")
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):

@@ -1,21 +1,19 @@
 """The examples of docs/persistence.md run as they stand and print what stands beside them; README lists the page."""
 
-import re
-from pathlib import Path
+from support.pages import ROOT, examples, page, shown
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "persistence.md").read_text(encoding="utf-8")
+PAGE = page("persistence.md")
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    blocks = examples(PAGE)
     assert len(blocks) == 3
     for block in blocks:
         exec(compile(block, "persistence.md", "exec"), names)
     printed = capsys.readouterr().out.splitlines()
-    wanted = re.findall(r"print\(.*\)  # (.*)", "".join(blocks))
+    wanted = shown("".join(blocks))
     assert printed[: len(wanted)] == wanted
     assert [line.split()[0] for line in printed[len(wanted) : -1]] == ["1", "2", "3", "4"]
     assert printed[-1].startswith("4 11 [")

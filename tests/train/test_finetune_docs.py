@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.pages import ROOT, examples, page
 
 import forgenb as fnb
 from forgenb.cli.train import OPTIONS
 from forgenb.data.bpe import END_OF_TEXT, byte_letters
 from forgenb.models import GPT, GPTConfig
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "finetune.md").read_text(encoding="utf-8")
+PAGE = page("finetune.md")
 TOKENS = [*byte_letters(), "th", "the", END_OF_TEXT]
 
 
@@ -33,7 +33,7 @@ def _small(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("_small")
 def test_the_example_runs(capsys):
     pytest.importorskip("tokenizers", reason="GPT-2's text is encoded by the library tokenizers")
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (block,) = examples(PAGE)
     assert block.count("CONTEXT, STEPS, RATE = 256, 200, 3e-5") == 1
     names = {}
     exec(block.replace("= 256, 200, 3e-5", "= 8, 20, 3e-2"), names)

@@ -4,13 +4,13 @@ import re
 import subprocess
 import sys
 from dataclasses import fields
-from pathlib import Path
 
 import pytest
+from support.pages import examples, page
 
 import forgenb as fnb
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "trainer.md").read_text(encoding="utf-8")
+TEXT = page("trainer.md")
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):
@@ -18,7 +18,7 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="pictures are drawn by matplotlib")
     monkeypatch.chdir(tmp_path)
     names, printed = {}, []
-    for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL):
+    for block in examples(TEXT):
         exec(block, names)
         printed.append(capsys.readouterr().out)
     first, folder, own, halves = printed

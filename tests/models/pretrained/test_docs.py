@@ -1,17 +1,15 @@
 """The example of docs/gpt2.md runs as it stands and prints what stands beside it; README lists the page."""
 
-import re
-from pathlib import Path
+from support.pages import ROOT, examples, page, shown
 
-ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "gpt2.md").read_text(encoding="utf-8")
+PAGE = page("gpt2.md")
 
 
 def test_the_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (block,) = examples(PAGE)
     exec(compile(block, "gpt2.md", "exec"), {})
-    wanted = re.findall(r"print\(.*\)  # (.*)", block)
+    wanted = shown(block)
     assert len(wanted) == 5
     assert capsys.readouterr().out.splitlines() == wanted
 

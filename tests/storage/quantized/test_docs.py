@@ -1,20 +1,18 @@
 """The examples of docs/quantisation.md run as they stand and print what stands beside them; README lists the page."""
 
-import re
-from pathlib import Path
+from support.pages import ROOT, examples, page, shown
 
-ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs" / "quantisation.md").read_text(encoding="utf-8")
+PAGE = page("quantisation.md")
 
 
 def test_the_examples_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    blocks = examples(PAGE)
     assert len(blocks) == 2
     for block in blocks:
         exec(compile(block, "quantisation.md", "exec"), names)
-    wanted = re.findall(r"print\(.*\)  # (.*)", "".join(blocks))
+    wanted = shown("".join(blocks))
     assert len(wanted) == 4
     assert capsys.readouterr().out.splitlines() == wanted
 
