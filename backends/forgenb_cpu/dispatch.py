@@ -1,4 +1,4 @@
-"""Which way a product takes: the stream of one row, the register tile, or the library in use for large products.
+"""Which way a product takes: the streams of one row, the register tile, or the library in use for large products.
 
 The choice depends on the shape and on `FORGENB_BLAS` alone. Imports the ways, the libraries and `forgenb.errors`.
 """
@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 from forgenb.errors import ArgumentError, ShapeError
 
 from .blas import gemm_launcher, library_blocks
+from .dots import dots_launcher
 from .library import Library
 from .mkl import mkl_library, mkl_path
 from .openblas import scipy_library
@@ -94,8 +95,9 @@ def product_launch(
         m, n, a, b, lda, ldb, ldo = n, m, b, a, ldb, lda, m
         flags, strides = (not flags[1], not flags[0]), (*strides[2:4], *strides[0:2], *strides[4:])
     matrices, flop = outer * inner, 2 * m * n * k
-    if _by_tile(blas, shape) and m == 1 and matrices == 1 and not flags[1]:
-        launcher, cut, function = stream_launcher(real), strips(n, k, real), 0
+    if _by_tile(blas, shape) and m == 1 and matrices == 1:
+        launcher = dots_launcher(real) if flags[1] else stream_launcher(real)
+        cut, function = strips(n, k, bool(flags[1]), real), 0
     elif _by_tile(blas, shape):
         launcher, cut, function = tiled_launcher(real), tile_blocks(matrices, m, n, k, flags, real), 0
         if bands:

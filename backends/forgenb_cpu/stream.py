@@ -79,9 +79,13 @@ def stream_launcher(real: str) -> Compiled:
     return build(f"stream-{real}", text, {}, words | TYPES)
 
 
-def strips(n: int, k: int, real: str) -> tuple[int, int, int, int]:
-    """One band, its height, strips and their width: few, since a long line is read faster than a short one."""
+def strips(n: int, k: int, across: bool, real: str) -> tuple[int, int, int, int]:
+    """One band, its height, strips and their width: few, since a long line is read faster than a short one.
+
+    A matrix that lies `across` has its lines along k, and its strips may be narrow.
+    """
     own, least = lanes(real), {16: WIDE, 8: WIDE, 4: WIDE, 2: NARROW}
+    least = dict.fromkeys(least, 1) if across else least
     fits = (c for c, narrow in least.items() if n >= c * narrow * own and 2 * n * k >= c * UNIT_FLOP // FEW)
     count = next(fits, 1)
     width = -(-n // (count * own)) * own

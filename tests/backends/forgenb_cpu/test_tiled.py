@@ -194,7 +194,7 @@ def test_the_tile_of_processors_without_avx512():
     ("n", "k", "strips"), [(64, 64, 1), (384, 384, 2), (1536, 384, 2), (3072, 768, 4), (9000, 9, 1)]
 )
 def test_one_row_is_cut_into_few_long_strips(n, k, strips):
-    assert stream.strips(n, k, "float32")[:3] == (1, 1, strips)
+    assert stream.strips(n, k, False, "float32")[:3] == (1, 1, strips)
 
 
 @pytest.mark.parametrize("flags", [*itertools.product((False, True), repeat=2)])
