@@ -70,7 +70,7 @@ def dots_launcher(real: str) -> Compiled:
 
 
 def dotter(real: str):
-    """An intrinsic ``(depth, count, a, a_step, b, b_row, out, alpha, base, scale)`` for at most one vector of rows of b.
+    """An intrinsic ``(depth, count, a, a_step, b, b_row, out, alpha, base, scale)`` for at most a vector of rows of b.
 
     ``out[j] = alpha sum_i a[i] b[j, i] + scale base[j]`` for ``j < count``; the last row stands in for those past it.
     """
@@ -98,35 +98,41 @@ def dotter(real: str):
 
 def emit_sums(builder, kind, depth, count, a, a_step, b, b_row):
     """The sums over k of one vector of rows of b, as a vector."""
-    width = kind.count
-    last = builder.sub(count, INT64(1))
+    width, last = INT64(kind.count), builder.sub(count, INT64(1))
     lines = []
-    for row in range(width):
+    for row in range(kind.count):
         inside = builder.select(builder.icmp_signed("<", INT64(row), last), INT64(row), last)
         lines.append(builder.gep(b, [builder.mul(inside, b_row)]))
-    ahead = builder.mul(b_row, INT64(width))
-    left = builder.and_(depth, INT64(width - 1))
-    whole = builder.sub(depth, left)
+    left = builder.and_(depth, INT64(kind.count - 1))
+    whole, ahead = builder.sub(depth, left), builder.mul(b_row, width)
     place = cgutils.alloca_once_value(builder, zeros(kind))
-    with cgutils.for_range_slice(builder, INT64(0), whole, INT64(width)) as (column, _):
-        coming = builder.add(column, ahead)
-        found = []
+    with cgutils.for_range_slice(builder, INT64(0), whole, width) as (column, _):
         for line in lines:
-            prefetch(builder, builder.gep(line, [coming]), level=2)
-            found.append(load(builder, at(builder, line, column, kind)))
-        total, value = builder.load(place), builder.gep(a, [builder.mul(column, a_step)])
-        for terms in transposed(builder, found):
-            total = fused(builder, spread(builder, builder.load(value), width), terms, total)
-            value = builder.gep(value, [a_step])
-        builder.store(total, place)
+            prefetch(builder, builder.gep(line, [builder.add(column, ahead)]), level=2)
+        terms = transposed(builder, [load(builder, at(builder, line, column, kind)) for line in lines])
+        start = builder.gep(a, [builder.mul(column, a_step)])
+        builder.store(add_whole(builder, terms, start, a_step, builder.load(place)), place)
     with cgutils.if_likely(builder, builder.icmp_signed(">", left, INT64(0))):
-        mask = first_lanes(builder, left, width)
-        found = [load(builder, at(builder, line, whole, kind), mask) for line in lines]
-        total = builder.load(place)
-        for step, terms in enumerate(transposed(builder, found)):
-            there = builder.icmp_signed("<", INT64(step), left)
-            number_of = builder.add(whole, builder.select(there, INT64(step), INT64(0)))
-            value = builder.load(builder.gep(a, [builder.mul(number_of, a_step)]))
-            total = builder.select(there, fused(builder, spread(builder, value, width), terms, total), total)
-        builder.store(total, place)
+        mask = first_lanes(builder, left, kind.count)
+        terms = transposed(builder, [load(builder, at(builder, line, whole, kind), mask) for line in lines])
+        start = builder.gep(a, [builder.mul(whole, a_step)])
+        builder.store(add_some(builder, left, terms, start, a_step, builder.load(place)), place)
     return builder.load(place)
+
+
+def add_whole(builder, terms, a, a_step, total):
+    """``total + sum_i a[i] terms[i]``, in this order."""
+    for term in terms:
+        total = fused(builder, spread(builder, builder.load(a), len(terms)), term, total)
+        a = builder.gep(a, [a_step])
+    return total
+
+
+def add_some(builder, count, terms, a, a_step, total):
+    """The same for the first `count` terms; adding zeros for the others would change the sign of a zero."""
+    for step, term in enumerate(terms):
+        there = builder.icmp_signed("<", INT64(step), count)
+        value = builder.load(builder.gep(a, [builder.select(there, builder.mul(a_step, INT64(step)), INT64(0))]))
+        added = fused(builder, spread(builder, value, len(terms)), term, total)
+        total = builder.select(there, added, total)
+    return total

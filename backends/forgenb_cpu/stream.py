@@ -79,6 +79,7 @@ def stream_launcher(real: str) -> Compiled:
     return build(f"stream-{real}", text, {}, words | TYPES)
 
 
+@functools.lru_cache(maxsize=4096)
 def strips(n: int, k: int, across: bool, real: str) -> tuple[int, int, int, int]:
     """One band, its height, strips and their width: few, since a long line is read faster than a short one.
 

@@ -33,9 +33,9 @@ def test_without_a_choice_the_processor_decides(monkeypatch, avx512, way):
     assert dispatch.blas_from_environment() == way
 
 
-def launcher_of(way, m, n, k):
-    steps = (k, n, n), (0,) * 6
-    flags, scales, places = (False, False), (1.0, 0.0), (8, 8, 8, 0)
+def launcher_of(way, m, n, k, trans_b=False):
+    steps = (k, k if trans_b else n, n), (0,) * 6
+    flags, scales, places = (False, trans_b), (1.0, 0.0), (8, 8, 8, 0)
     return dispatch.product_launch(way, 0, "float32", (m, n, k), flags, scales, places, steps, (1, 1))[0]
 
 
@@ -46,6 +46,8 @@ def test_a_library_gets_large_products_alone(way):
     assert launcher_of(way, 2000, 8, 2000).name == "tiled-float32"
     assert launcher_of(way, 2, 2000, 2000).name == "tiled-float32"
     assert launcher_of(way, 1, 2000, 2000).name == "stream-float32"
+    assert launcher_of(way, 1, 2000, 2000, trans_b=True).name == "dots-float32"
+    assert launcher_of(way, 2000, 1, 2000).name == "dots-float32"
     assert launcher_of("tile", 200, 200, 200).name == "tiled-float32"
 
 

@@ -62,21 +62,41 @@ def test_a_column_of_a_wider_matrix(backend):
     agree(out.numpy(), np.hstack([a @ b, np.zeros((40, 2))]), "float64")
 
 
+@pytest.mark.parametrize("scales", [(1.0, 0.0), (2.0, 0.25)])
+def test_a_column_times_a_column_of_a_wider_matrix(scales, backend):
+    rng = np.random.default_rng(6)
+    a, b, before = (rng.standard_normal(shape) for shape in ((41, 300), (300, 3), (41, 1)))
+    left, right, out = fnb.tensor(a), fnb.tensor(b), fnb.tensor(before)
+    places = left.address, right.address + 8, out.address, 0
+    backend.gemm("float64", (41, 1, 300), (False, False), scales, places, ((300, 3, 1), (0,) * 6), (1, 1))
+    agree(out.numpy(), scales[0] * a @ b[:, 1:2] + scales[1] * before, "float64")
+
+
+def test_terms_that_are_not_there_leave_the_sign_of_a_zero(monkeypatch):
+    monkeypatch.setattr(fnb.tensor(0.0).backend, "blas", "tile")
+    tiny, bias = np.full((2, 17), 1e-30, "float32"), fnb.tensor(np.full(2, -0.0, "float32"))
+    for b, across in ((-tiny, True), (-tiny.T, False)):  # each product is too small, and rounds to -0
+        out = fnb.ops.matmul(fnb.tensor(tiny[:1]), fnb.tensor(b.copy()), bias, trans_b=across).numpy()
+        np.testing.assert_array_equal(out, 0)
+        assert np.signbit(out).all()
+
+
 def test_bits_for_any_number_of_threads(backend):
     rng = np.random.default_rng(1)
     before, found = backend.threads, []
-    shapes = ((300, 700), (700, 500)), ((700, 300), (700, 500)), ((300, 700), (500, 700))
+    shapes = ((300, 700), (700, 500)), ((700, 300), (700, 500)), ((300, 700), (500, 700)), ((1, 700), (1500, 700))
     pairs = [[fnb.tensor(rng.standard_normal(s).astype("float32")) for s in both] for both in shapes]
     try:
         for threads in (1, 2, 3):
             backend.threads = threads
-            flags = (False, False), (True, False), (False, True)
+            flags = (False, False), (True, False), (False, True), (False, True)
             results = [fnb.ops.matmul(a, b, None, *f) for (a, b), f in zip(pairs, flags, strict=True)]
             found.append([out.numpy().copy() for out in results])
     finally:
         backend.threads = before
     for other in found[1:]:
-        np.testing.assert_array_equal(np.concatenate(found[0]), np.concatenate(other))
+        for first, again in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(first, again)
 
 
 def test_bits_wherever_operands_lie(backend):
@@ -94,11 +114,15 @@ def test_bits_wherever_operands_lie(backend):
     np.testing.assert_array_equal(found[0], found[2])
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(40, 70, 600), (300, 1, 300), (1, 300, 300), (200, 400, 300)])
-def test_the_tile_gives_one_sum_however_operands_lie(m, n, k, monkeypatch):
+ROW_SHAPES = (300, 1, 300), (1, 300, 300), (1, 37, 601), (1, 2100, 90), (9, 1, 5), (1, 16, 16)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize(("m", "n", "k"), [(40, 70, 600), (200, 400, 300), *ROW_SHAPES])
+def test_the_tile_gives_one_sum_however_operands_lie(m, n, k, dtype, monkeypatch):
     monkeypatch.setattr(fnb.tensor(0.0).backend, "blas", "tile")
     rng = np.random.default_rng(4)
-    a, b = (rng.standard_normal(shape).astype("float32") for shape in ((m, k), (k, n)))
+    a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((m, k), (k, n)))
     wanted = fnb.ops.matmul(fnb.tensor(a), fnb.tensor(b)).numpy()
     across = fnb.tensor(a.T.copy()), fnb.tensor(b.T.copy())
     np.testing.assert_array_equal(fnb.ops.matmul(*across, None, True, True).numpy(), wanted)
@@ -195,6 +219,11 @@ def test_the_tile_of_processors_without_avx512():
 )
 def test_one_row_is_cut_into_few_long_strips(n, k, strips):
     assert stream.strips(n, k, False, "float32")[:3] == (1, 1, strips)
+
+
+@pytest.mark.parametrize(("n", "k", "strips"), [(64, 64, 1), (100, 4096, 4), (200, 4096, 7), (50257, 768, 16)])
+def test_one_row_and_a_matrix_across_are_cut_for_threads_though_strips_are_narrow(n, k, strips):
+    assert stream.strips(n, k, True, "float32")[:3] == (1, 1, strips)
 
 
 @pytest.mark.parametrize("flags", [*itertools.product((False, True), repeat=2)])
