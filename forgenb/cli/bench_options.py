@@ -5,7 +5,6 @@ Imports `forgenb.bench` when it runs.
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,7 +20,6 @@ __all__ = [
     "positive",
     "refuse",
     "telling",
-    "termination_interrupts",
     "threads",
 ]
 
@@ -97,20 +95,6 @@ def refuse(given: Mapping[str, bool], purpose: str) -> None:
     wrong = [name for name, there in given.items() if there]
     if wrong:
         raise ArgumentError(f"{wrong[0]} has no meaning for {purpose}: leave it away.")
-
-
-@contextmanager
-def termination_interrupts() -> Iterator[None]:
-    """Let a termination end the program as an interrupt does, so that large temporary folders go with it."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forgenb.cli.bench_options import add_shared, check_file, interpreters, telling, termination_interrupts, threads
-from forgenb.cli.common import Parser, say, say_json
+from forgenb.cli.bench_options import add_shared, check_file, interpreters, telling, threads
+from forgenb.cli.common import Parser, say, say_json, termination_interrupts
 from forgenb.errors import ArgumentError
 
 if TYPE_CHECKING:

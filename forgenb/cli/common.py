@@ -7,11 +7,21 @@ import argparse
 import json
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, NoReturn, TextIO, TypeAlias
 
-__all__ = ["Commands", "Parser", "Stop", "as_paragraph", "catch_stop", "printable", "say", "say_json"]
+__all__ = [
+    "Commands",
+    "Parser",
+    "Stop",
+    "as_paragraph",
+    "catch_stop",
+    "printable",
+    "say",
+    "say_json",
+    "termination_interrupts",
+]
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -75,12 +85,30 @@ def catch_stop() -> Iterator[Stop]:
             raise KeyboardInterrupt
         stop.requested = True
 
+    with _handled(ask, signal.SIGINT, signal.SIGTERM):
+        yield stop
+
+
+@contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """Let a termination end the program as an interrupt does, so that what is temporary and large goes with it."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    with _handled(interrupt, signal.SIGTERM):
+        yield
+
+
+@contextmanager
+def _handled(handler: Callable[[int, Any], None], *numbers: signal.Signals) -> Iterator[None]:
+    """Let signals call `handler` inside a ``with`` block; outside of the main thread, which alone may, nothing."""
     try:
-        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    except ValueError:  # only the main thread may set handlers
+        before = {number: signal.signal(number, handler) for number in numbers}
+    except ValueError:
         before = {}
     try:
-        yield stop
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)

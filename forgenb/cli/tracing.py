@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from forgenb.cli.common import Parser
+from forgenb.cli.common import Parser, termination_interrupts
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError
 from forgenb.models import StepTrace, Tracer, attention_matrix, plot_attention
@@ -78,7 +78,7 @@ class Tracing:
         def text_of(i: int) -> str:
             return str(tokenizer.decode([i]))
 
-        with nullcontext() if self._trace is None else replacing(self._trace) as file:
+        with termination_interrupts(), nullcontext() if self._trace is None else replacing(self._trace) as file:
 
             def receive(record: StepTrace) -> None:
                 if file is not None:
