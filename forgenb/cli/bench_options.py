@@ -15,7 +15,6 @@ from forgenb.errors import ArgumentError
 
 __all__ = [
     "add_shared",
-    "check_file",
     "interpreters",
     "positive",
     "refuse",
@@ -82,12 +81,6 @@ def interpreters(texts: Iterable[str], contenders: Iterable[str]) -> dict[str, s
             raise ArgumentError(f"--python {text}: there is no interpreter at {path!r}.")
         found[name] = path
     return found
-
-
-def check_file(name: str | None) -> None:
-    """Refuse before measuring a `--markdown` that could not be written after it."""
-    if name is not None and (os.path.isdir(name) or not os.path.isdir(os.path.dirname(name) or ".")):
-        raise ArgumentError(f"--markdown {name!r} is not a file in a folder that is there.")
 
 
 def refuse(given: Mapping[str, bool], purpose: str) -> None:

@@ -1,15 +1,18 @@
 """What the commands share: a parser that complains in one paragraph, plain output, and a polite stop.
 
-Imports the standard library; what only one command needs belongs to that command.
+Imports the standard library and errors; what only one command needs belongs to that command.
 """
 
 import argparse
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, NoReturn, TextIO, TypeAlias
+
+from forgenb.errors import ArgumentError
 
 __all__ = [
     "Commands",
@@ -17,6 +20,7 @@ __all__ = [
     "Stop",
     "as_paragraph",
     "catch_stop",
+    "check_file",
     "printable",
     "say",
     "say_json",
@@ -50,6 +54,21 @@ class Parser(argparse.ArgumentParser):
 def as_paragraph(text: str) -> str:
     """`text` on one line."""
     return " ".join(text.split())
+
+
+def check_file(option: str, name: str | None) -> None:
+    """Refuse a file that could not be written, before there is anything to write.
+
+    Raises
+    ------
+    ArgumentError
+        It is no regular file, or its folder is not there.
+    """
+    if name is None:
+        return
+    regular = name and "\0" not in name and (os.path.isfile(name) or not os.path.lexists(name))
+    if not regular or not os.path.isdir(os.path.dirname(name) or "."):
+        raise ArgumentError(f"{option} {name!r} is not a file in a folder that is there.")
 
 
 def say(text: str, end: str = "\n", stream: TextIO | None = None) -> None:

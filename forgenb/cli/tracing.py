@@ -4,13 +4,12 @@ Imports models and storage; the command itself is `generate`.
 """
 
 import json
-import os
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from forgenb.cli.common import Parser, termination_interrupts
+from forgenb.cli.common import Parser, check_file, termination_interrupts
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError
 from forgenb.models import StepTrace, Tracer, attention_matrix, plot_attention
@@ -48,8 +47,7 @@ class Tracing:
                 "Nothing can be generated: --trace-top must be at least 1 and --trace-layers at least 0, got "
                 f"{self._top} and {self._layers}."
             )
-        if self._trace is not None:
-            _check_file(self._trace)
+        check_file("--trace", self._trace)
         if self._picture is not None:
             check_figure_file(self._picture)
             if arguments.tokens == 0:
@@ -90,9 +88,3 @@ class Tracing:
         if records:
             labels = [text_of(i) for i in (*read, *(record.chosen for record in records[:-1]))]
             plot_attention(attention_matrix(records), self._picture, labels)
-
-
-def _check_file(name: str) -> None:
-    regular = name and "\0" not in name and (os.path.isfile(name) or not os.path.lexists(name))
-    if not regular or not os.path.isdir(os.path.dirname(name) or "."):
-        raise ArgumentError(f"The trace {name!r} is not a file in a folder that is there; name one for --trace.")

@@ -89,6 +89,8 @@ def test_generating_goes_on_past_the_context_and_has_the_samplers(council):
 
 
 def test_refusals(council):
+    with pytest.raises(ArgumentError, match="CouncilDecoder needs a Council, got GPT"):
+        CouncilDecoder(council.members[0])
     decoder = CouncilDecoder(council)
     with pytest.raises(ArgumentError, match="report has nothing to tell: call prefill"):
         decoder.report()
