@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from forgenb.storage.files import write_whole
 from forgenb.testing.markdown import table
 
 from .contenders.specs import OWN, SPECS
@@ -103,7 +104,7 @@ def write_markdown(text: str, path: str | os.PathLike[str], marks: tuple[str, st
     before, begin, rest = page.partition(marks[0])
     _, end, after = rest.partition(marks[1])
     whole = f"{before}{begin}\n\n{text}\n{end}{after}" if end else text
-    file.write_text(whole, encoding="utf-8")
+    write_whole(file, whole.encode())
 
 
 def figure(value: float | None) -> str:

@@ -7,9 +7,9 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from forgenb.cli.bench_options import add_shared, check_file, interpreters, positive, refuse, telling, threads
+from forgenb.cli.bench_options import add_shared, interpreters, positive, refuse, telling, threads
 from forgenb.cli.bench_words import WORDS, add_words
-from forgenb.cli.common import Commands, say, say_json
+from forgenb.cli.common import Commands, check_file, say, say_json
 from forgenb.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _check_files(arguments: Namespace) -> None:
 
     if arguments.plot is not None:
         check_figure_file(arguments.plot)
-    check_file(arguments.markdown)
+    check_file("--markdown", arguments.markdown)
 
 
 class _Json:

@@ -5,7 +5,6 @@ Imports `forgenb.bench` when it runs.
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,12 +15,10 @@ from forgenb.errors import ArgumentError
 
 __all__ = [
     "add_shared",
-    "check_file",
     "interpreters",
     "positive",
     "refuse",
     "telling",
-    "termination_interrupts",
     "threads",
 ]
 
@@ -86,31 +83,11 @@ def interpreters(texts: Iterable[str], contenders: Iterable[str]) -> dict[str, s
     return found
 
 
-def check_file(name: str | None) -> None:
-    """Refuse before measuring a `--markdown` that could not be written after it."""
-    if name is not None and (os.path.isdir(name) or not os.path.isdir(os.path.dirname(name) or ".")):
-        raise ArgumentError(f"--markdown {name!r} is not a file in a folder that is there.")
-
-
 def refuse(given: Mapping[str, bool], purpose: str) -> None:
     """Refuse options that were given and say nothing about what is done."""
     wrong = [name for name, there in given.items() if there]
     if wrong:
         raise ArgumentError(f"{wrong[0]} has no meaning for {purpose}: leave it away.")
-
-
-@contextmanager
-def termination_interrupts() -> Iterator[None]:
-    """Let a termination end the program as an interrupt does, so that large temporary folders go with it."""
-
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

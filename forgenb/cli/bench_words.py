@@ -8,8 +8,8 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forgenb.cli.bench_options import add_shared, check_file, interpreters, telling, termination_interrupts, threads
-from forgenb.cli.common import Parser, say, say_json
+from forgenb.cli.bench_options import add_shared, interpreters, telling, threads
+from forgenb.cli.common import Parser, check_file, say, say_json, termination_interrupts
 from forgenb.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _run(
     """Measure, and show all of it as JSON lines or as the text of a page."""
     from forgenb.bench import measure_limits, write_markdown
 
-    check_file(arguments.markdown)
+    check_file("--markdown", arguments.markdown)
     with termination_interrupts(), telling() as tell:
         tell("limits of this machine")
         limits = measure_limits(plan.threads)

@@ -1,17 +1,31 @@
 """What the commands share: a parser that complains in one paragraph, plain output, and a polite stop.
 
-Imports the standard library; what only one command needs belongs to that command.
+Imports the standard library and errors; what only one command needs belongs to that command.
 """
 
 import argparse
 import json
+import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, NoReturn, TextIO, TypeAlias
 
-__all__ = ["Commands", "Parser", "Stop", "as_paragraph", "catch_stop", "printable", "say", "say_json"]
+from forgenb.errors import ArgumentError
+
+__all__ = [
+    "Commands",
+    "Parser",
+    "Stop",
+    "as_paragraph",
+    "catch_stop",
+    "check_file",
+    "printable",
+    "say",
+    "say_json",
+    "termination_interrupts",
+]
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -40,6 +54,21 @@ class Parser(argparse.ArgumentParser):
 def as_paragraph(text: str) -> str:
     """`text` on one line."""
     return " ".join(text.split())
+
+
+def check_file(option: str, name: str | None) -> None:
+    """Refuse a file that could not be written, before there is anything to write.
+
+    Raises
+    ------
+    ArgumentError
+        It is no regular file, or its folder is not there.
+    """
+    if name is None:
+        return
+    regular = name and "\0" not in name and (os.path.isfile(name) or not os.path.lexists(name))
+    if not regular or not os.path.isdir(os.path.dirname(name) or "."):
+        raise ArgumentError(f"{option} {name!r} is not a file in a folder that is there.")
 
 
 def say(text: str, end: str = "\n", stream: TextIO | None = None) -> None:
@@ -75,12 +104,30 @@ def catch_stop() -> Iterator[Stop]:
             raise KeyboardInterrupt
         stop.requested = True
 
+    with _handled(ask, signal.SIGINT, signal.SIGTERM):
+        yield stop
+
+
+@contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """Let a termination end the program as an interrupt does, so that what is temporary and large goes with it."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    with _handled(interrupt, signal.SIGTERM):
+        yield
+
+
+@contextmanager
+def _handled(handler: Callable[[int, Any], None], *numbers: signal.Signals) -> Iterator[None]:
+    """Let signals call `handler` inside a ``with`` block; outside of the main thread, which alone may, nothing."""
     try:
-        before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    except ValueError:  # only the main thread may set handlers
+        before = {number: signal.signal(number, handler) for number in numbers}
+    except ValueError:
         before = {}
     try:
-        yield stop
+        yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, old in before.items():
+            signal.signal(number, old)

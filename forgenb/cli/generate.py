@@ -42,15 +42,17 @@ def run(arguments: Namespace) -> int:
     path, checkpoint = chosen(arguments)
     tokenizer = checkpoint.tokenizer
     prompt = _prompt(arguments.prompt, tokenizer)
-    with restored(arguments, path, checkpoint) as model:
-        ids = tokenizer.encode(prompt).tolist()
-        added = stream(model, ids, arguments.tokens, **choice, tracer=tracing.tracer)
+    ids = tokenizer.encode(prompt).tolist()
+    with (
+        restored(arguments, path, checkpoint) as model,
+        tracing.opened(tokenizer, ids, checkpoint.config.context) as tracer,
+    ):
+        added = stream(model, ids, arguments.tokens, **choice, tracer=tracer)
         say(prompt, end="")
         text = TextStream(tokenizer)
         for found in added:
             say(text.push(found), end="")
-    say(text.finish(), stream=sys.stdout)
-    tracing.write(tokenizer, ids, checkpoint.config.context)
+        say(text.finish(), stream=sys.stdout)
     return 0
 
 

@@ -4,16 +4,18 @@ Imports models and storage; the command itself is `generate`.
 """
 
 import json
-import os
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
-from forgenb.cli.common import Parser
+from forgenb.cli.common import Parser, check_file, termination_interrupts
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError
 from forgenb.models import StepTrace, Tracer, attention_matrix, plot_attention
 from forgenb.models.trace_json import trace_object
 from forgenb.routine.figures import check_figure_file
-from forgenb.storage.files import write_whole
+from forgenb.storage.files import replacing
 
 __all__ = ["Tracing", "add_options"]
 
@@ -38,25 +40,26 @@ class Tracing:
     """
 
     def __init__(self, arguments: Namespace):
-        self._records: list[StepTrace] = []
         self._trace, self._picture = arguments.trace, arguments.attention
-        if arguments.trace_top < 1 or arguments.trace_layers < 0:
+        self._top, self._layers = arguments.trace_top, arguments.trace_layers
+        if self._top < 1 or self._layers < 0:
             raise ArgumentError(
                 "Nothing can be generated: --trace-top must be at least 1 and --trace-layers at least 0, got "
-                f"{arguments.trace_top} and {arguments.trace_layers}."
+                f"{self._top} and {self._layers}."
             )
-        if self._trace is not None:
-            _check_file(self._trace)
+        check_file("--trace", self._trace)
         if self._picture is not None:
             check_figure_file(self._picture)
             if arguments.tokens == 0:
                 raise ArgumentError("There is no attention to draw with --tokens 0; ask for at least one.")
-        wanted = self._trace is not None or self._picture is not None
-        top, layers = arguments.trace_top, arguments.trace_layers
-        self.tracer = Tracer(self._records.append, top, layers) if wanted else None
+        if None not in (self._trace, self._picture) and Path(self._trace).resolve() == Path(self._picture).resolve():
+            raise ArgumentError(f"--trace and --attention name one file, {self._trace!r}; name two.")
 
-    def write(self, tokenizer: CharTokenizer, prompt: list[int], context: int) -> None:
-        """Write the files.
+    @contextmanager
+    def opened(self, tokenizer: CharTokenizer, prompt: list[int], context: int) -> Iterator[Tracer | None]:
+        """Give what traces, inside a ``with`` block; the files are there after it, unless that raises.
+
+        A record is written as soon as it is there, and kept where the picture needs it.
 
         Parameters
         ----------
@@ -67,20 +70,21 @@ class Tracing:
         context
             Of the model: the picture ends where the window begins to slide.
         """
+        read, records = prompt[-context:], list[StepTrace]()
+        drawn = context - len(read) + 1 if self._picture is not None else 0
 
         def text_of(i: int) -> str:
             return str(tokenizer.decode([i]))
 
-        if self._trace is not None:
-            lines = (json.dumps(trace_object(record, text_of), ensure_ascii=False) for record in self._records)
-            write_whole(self._trace, "".join(f"{line}\n" for line in lines).encode())
-        if self._picture is not None and self._records:
-            read = prompt[-context:]
-            records = self._records[: context - len(read) + 1]
+        with termination_interrupts(), nullcontext() if self._trace is None else replacing(self._trace) as file:
+
+            def receive(record: StepTrace) -> None:
+                if file is not None:
+                    file.write(json.dumps(trace_object(record, text_of)).encode() + b"\n")
+                if len(records) < drawn:
+                    records.append(record)
+
+            yield Tracer(receive, self._top, self._layers) if file is not None or drawn else None
+        if records:
             labels = [text_of(i) for i in (*read, *(record.chosen for record in records[:-1]))]
             plot_attention(attention_matrix(records), self._picture, labels)
-
-
-def _check_file(name: str) -> None:
-    if not name or "\0" in name or os.path.isdir(name) or not os.path.isdir(os.path.dirname(name) or "."):
-        raise ArgumentError(f"The trace {name!r} is not a file in a folder that is there; name one for --trace.")

@@ -41,10 +41,17 @@ def plot_attention(
     Raises
     ------
     ArgumentError
-        If the weights have another shape, labels do not fit, or no picture can be written there.
+        If the weights have another shape, labels do not fit, one or the title is no text, or no picture can be written
+        there.
     """
     name = check_figure_file(path)
-    grid = np.asarray(weights, float)
+    texts = [*([] if labels is None else labels), *([] if title is None else [title])]
+    if not all(isinstance(text, str) for text in texts):
+        raise ArgumentError(f"labels and title of a picture of attention must be text, got {labels!r} and {title!r}")
+    try:
+        grid = np.asarray(weights, float)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"a picture of attention needs an array of weights: {error}") from None
     grid = grid[:, :, None] if grid.ndim == 3 else grid
     if grid.ndim != 4 or 0 in grid.shape or not np.isfinite(grid).all():
         raise ArgumentError(

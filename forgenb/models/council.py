@@ -22,7 +22,7 @@ from ..ops.softmax import softmax
 from ..tensor import Tensor
 from .gpt import GPT
 
-__all__ = ["Council", "Opinion"]
+__all__ = ["Council", "Opinion", "check_model"]
 
 SHARED = ("wte.weight", "wpe.weight")
 """What all experts must have in common: the table that is the head, and positions that mean the same."""
@@ -128,6 +128,18 @@ class Council(Module):
     def forward(self, ids: Any) -> Tensor:
         """Logits ``[b, t, v]`` for int64 ``ids[b, t]``, a tensor or a NumPy array; see `GPT.forward` for the errors."""
         return self.head(self.hidden(ids))
+
+
+def check_model(name: str, model: object) -> None:
+    """Refuse what is neither a model nor a council.
+
+    Raises
+    ------
+    ArgumentError
+        Naming its type, and who was asked.
+    """
+    if not isinstance(model, (GPT, Council)):
+        raise ArgumentError(f"{name} needs a GPT or a Council, got {type(model).__name__}")
 
 
 def _check_alike(first: GPT, other: GPT, number: int) -> None:

@@ -59,10 +59,12 @@ class CouncilDecoder:
     Raises
     ------
     ArgumentError
-        See `Decoder`.
+        If it is no council, or see `Decoder`.
     """
 
     def __init__(self, council: Council, batch: int = 1, capacity: int | None = None):
+        if not isinstance(council, Council):
+            raise ArgumentError(f"CouncilDecoder needs a Council, got {type(council).__name__}")
         self.model = council
         self.decoders = [Decoder(expert, batch, capacity) for expert in council.members]
         self.batch, self.capacity = self.decoders[0].batch, self.decoders[0].capacity

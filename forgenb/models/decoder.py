@@ -70,7 +70,7 @@ class Decoder:
     Raises
     ------
     ArgumentError
-        If `batch` or `capacity` is below 1, or `capacity` above the context.
+        If `model` is no `GPT` or `tracer` none, `batch` or `capacity` below 1, or `capacity` above the context.
 
     References
     ----------
@@ -78,14 +78,15 @@ class Decoder:
     """
 
     def __init__(self, model: GPT, batch: int = 1, capacity: int | None = None, tracer: Tracer | None = None):
+        if not isinstance(model, GPT) or not isinstance(tracer, Tracer | None):
+            raise ArgumentError(
+                f"Decoder needs a GPT, and a Tracer or None, got {type(model).__name__} and {type(tracer).__name__}"
+            )
         config = model.config
-        capacity = config.context if capacity is None else capacity
-        for name, size, most in (("batch", batch, None), ("capacity", capacity, config.context)):
-            whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-            if not whole or size < 1 or (most is not None and size > most):
-                ends = f"1 to {most}, the model's context" if most else "1"
-                raise ArgumentError(f"Decoder: {name} must be an integer from {ends}, got {size!r}")
-        self.model, self.batch, self.capacity = model, int(batch), int(capacity)
+        self.model, self.batch = model, whole("Decoder", "batch", batch, 1)
+        self.capacity = whole("Decoder", "capacity", config.context if capacity is None else capacity, 1)
+        if self.capacity > config.context:
+            raise ArgumentError(f"Decoder got capacity={capacity!r}: the model's context is {config.context}")
         self.lengths = np.zeros(self.batch, np.int64)
         self._live = np.zeros(self.batch, np.bool_)
         weight, shape = model.wte.weight, (self.batch * config.heads, self.capacity, config.width // config.heads)
@@ -121,6 +122,7 @@ class Decoder:
             If ids are not integers in a row.
         """
         ids, lengths = self._padded(prompts)
+        self.lengths, self._live = np.zeros(self.batch, np.int64), np.zeros(self.batch, np.bool_)
         with no_grad():
             notes = Notes(self.tracer)
             x = embedding(ids, self.model.wte.weight, self.model.wpe.weight)
@@ -133,8 +135,9 @@ class Decoder:
             notes.add("hidden", self.hidden)
             self.logits = self.model.head(self.hidden)
             packed = notes.packed(self.logits)
+        logits = self._read(notes, packed, True)
         self.lengths, self._live = lengths, np.ones(self.batch, np.bool_)
-        return self._read(notes, packed, True)
+        return logits
 
     def step(self, ids: Sequence[int]) -> np.ndarray:
         """Read one more id of each sequence.
@@ -186,8 +189,9 @@ class Decoder:
         Raises
         ------
         ArgumentError
-            If nothing was read yet.
+            If nothing was read yet, or there is no such sequence.
         """
+        row = self._row("seen", row)
         if self._noted is None:
             raise ArgumentError("this decoder has read nothing, so there is nothing to see: call prefill first")
         found, whole = self._noted
@@ -201,9 +205,13 @@ class Decoder:
         ArgumentError
             If there is no such sequence.
         """
-        if not 0 <= whole("release", "row", row) < self.batch:
-            raise ArgumentError(f"release got row {row}: this decoder has the sequences 0 to {self.batch - 1}")
+        row = self._row("release", row)
         self.lengths[row], self._live[row] = 0, False
+
+    def _row(self, name: str, row: int) -> int:
+        if not 0 <= whole(name, "row", row) < self.batch:
+            raise ArgumentError(f"{name} got row {row}: this decoder has the sequences 0 to {self.batch - 1}")
+        return row
 
     def _padded(self, prompts: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
         rows = [prompt_ids(prompt, self.model.config.vocab) for prompt in prompts]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..errors import ArgumentError
-from ..ops.settings import whole
-from .council import Council
+from ..errors import ArgumentError, IndexRangeError
+from ..ops.settings import flag, whole
+from .council import Council, check_model
 from .council_decoder import CouncilDecoder
 from .decoder import Decoder
 from .gpt import GPT
@@ -36,15 +36,16 @@ def stream(
     tracer: Tracer | None = None,
 ) -> Iterator[int]:
     """Yield up to `count` ids that continue `ids`, each as soon as it is chosen. See `generate`."""
-    prompt, count = prompt_ids(ids, model.config.vocab), whole("generate", "count", count)
+    end, count = _end("generate", model, end), whole("generate", "count", count)
+    prompt = prompt_ids(ids, model.config.vocab)
     if not prompt or count < 0:
         raise ArgumentError(
             f"generating needs a prompt of at least one id and count >= 0, got {len(prompt)} and {count}"
         )
     sampler = Sampler(temperature, top_k, top_p, seed)
     _refuse_council(model, tracer)
-    chooser = Greedy() if greedy else sampler
-    return _stream(model, prompt, count, chooser, _end(model, end), tracer)
+    chooser = Greedy() if flag("generate", "greedy", greedy) else sampler
+    return _stream(model, prompt, count, chooser, end, tracer)
 
 
 def _stream(
@@ -57,7 +58,7 @@ def _stream(
         count -= 1
         whole = not decoder.lengths[0] or len(ids) > context
         logits = (decoder.prefill([ids[-context:]]) if whole else decoder.step(ids[-1:]))[0]
-        chosen = chooser.choose(logits)
+        chosen = _choice(chooser, logits)
         if chosen == end:
             return
         _record(decoder, 0, len(ids), chosen, logits)
@@ -85,9 +86,18 @@ def _record(decoder: Decoder | CouncilDecoder, row: int, position: int, chosen: 
         decoder.tracer.record(decoder.seen(row), row, position, chosen, logits)
 
 
-def _end(model: GPT | Council, end: int | None) -> int | None:
-    """The id that ends a text."""
-    return model.config.end if end is None else end
+def _choice(chooser: Chooser, logits: np.ndarray) -> int:
+    """The id that is chosen; a chooser may change what it is given."""
+    chosen = whole(type(chooser).__name__, "the id that is chosen", chooser.choose(logits.copy()))
+    if not 0 <= chosen < len(logits):
+        raise IndexRangeError(f"{type(chooser).__name__} chose id {chosen}, outside the vocabulary of {len(logits)}")
+    return chosen
+
+
+def _end(name: str, model: GPT | Council, end: int | None) -> int | None:
+    """The id that ends a text, of a model that is one."""
+    check_model(name, model)
+    return model.config.end if end is None else whole(name, "end", end)
 
 
 def generate(
@@ -136,7 +146,7 @@ def generate(
     Raises
     ------
     ArgumentError
-        If the prompt is empty, or an argument is out of range.
+        If the prompt is empty, `model` is neither, or an argument is out of range.
     ShapeError, DTypeError, IndexRangeError
         If the prompt is no row of integers, or one is outside the vocabulary.
     """
@@ -195,18 +205,27 @@ def generate_batch(
     Raises
     ------
     ArgumentError
-        If there are no prompts or not as many choosers, one is empty or does not fit with `count` more ids, or the
-        decoder is another model's or has another batch.
+        If there are no prompts or not as many choosers, one is empty or does not fit with `count` more ids, the decoder
+        is another model's or has another batch, or an argument is of another type.
     ShapeError, DTypeError, IndexRangeError
-        If a prompt is no row of integers, or one is outside the vocabulary.
+        If a prompt is no row of integers, or one is outside the vocabulary, or an id that was chosen.
     """
-    rows, count = [prompt_ids(prompt, model.config.vocab) for prompt in prompts], whole("generate", "count", count)
+    end, count = _end("generate", model, end), whole("generate", "count", count)
+    rows = [prompt_ids(prompt, model.config.vocab) for prompt in prompts]
     longest = max(map(len, rows), default=0)
     chosen_by = [Greedy() for _ in rows] if choosers is None else list(choosers)
     if not rows or count < 0 or len(chosen_by) != len(rows):
         raise ArgumentError(
             f"generate_batch needs prompts, a chooser for each and count >= 0, got {len(rows)} prompts, "
             f"{len(chosen_by)} choosers and {count}"
+        )
+    wrong = [type(chooser).__name__ for chooser in chosen_by if not isinstance(chooser, Chooser)]
+    if wrong:
+        raise ArgumentError(f"generate_batch needs choosers, such as Sampler(seed=3), got {', '.join(wrong)}")
+    if not isinstance(decoder, Decoder | CouncilDecoder | None) or not (on_id is None or callable(on_id)):
+        raise ArgumentError(
+            "generate_batch needs a Decoder and a callable, or None of either, got "
+            f"decoder={type(decoder).__name__} and on_id={type(on_id).__name__}"
         )
     wanted, capacity = longest + max(count - 1, 0), decoder.capacity if decoder else model.config.context
     if wanted > capacity:
@@ -228,7 +247,7 @@ def generate_batch(
             "generate_batch got a decoder with another tracer: what is noted belongs to its routine, so make one with "
             f"Decoder(model, {len(rows)}, tracer=tracer)"
         )
-    _continue(decoder, rows, count, chosen_by, _end(model, end), on_id)
+    _continue(decoder, rows, count, chosen_by, end, on_id)
     return rows
 
 
@@ -244,7 +263,7 @@ def _continue(
     logits, going = decoder.prefill(rows), set(range(len(rows)))
     for left in range(count - 1, -1, -1):
         for row in sorted(going):
-            chosen = choosers[row].choose(logits[row])
+            chosen = _choice(choosers[row], logits[row])
             if chosen != end:
                 _record(decoder, row, len(rows[row]), chosen, logits[row])
                 rows[row].append(chosen)

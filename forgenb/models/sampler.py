@@ -5,7 +5,7 @@ Imports NumPy, random numbers and the checks of settings; it knows logits, no mo
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,7 @@ __all__ = ["Chooser", "Greedy", "Sampler", "next_id", "top_probs"]
 COLDEST = 1e-4
 
 
+@runtime_checkable
 class Chooser(Protocol):
     """What picks an id for one sequence."""
 
@@ -50,7 +51,8 @@ def next_id(
     Raises
     ------
     ArgumentError
-        If the temperature is negative, `top_k` below 1, `top_p` not in (0, 1], or a logit NaN or all infinite.
+        If the temperature is negative or infinite, `top_k` below 1, `top_p` not in (0, 1], or a logit NaN or all
+        infinite.
     ShapeError
         If there are no logits, or those of several ids.
 
@@ -93,25 +95,28 @@ def top_probs(logits: np.ndarray, n: int) -> list[tuple[int, float]]:
     ShapeError
         If there are no logits, or those of several ids.
     """
-    whole("top_probs", "n", n, 1)
-    logits = _checked_logits(logits)
+    n, logits = whole("top_probs", "n", n, 1), _checked_logits(logits)
     with np.errstate(over="ignore"):  # minus infinity, whose probability is 0
-        shares = np.exp(logits - logits.max())
-    total = shares.sum()
-    return [(int(i), float(shares[i] / total)) for i in greatest(logits, n)]
+        logs = logits - logits.max()
+    ids, shares = most_likely((logs - np.log(np.exp(logs).sum()))[None], min(n, logits.size))
+    return list(zip(ids[0].tolist(), shares[0].tolist()))
 
 
 def _checked_logits(logits: np.ndarray) -> np.ndarray:
     logits = np.asarray(logits, np.float64)
     if logits.ndim != 1 or not logits.size:
         raise ShapeError(f"sampling got logits of shape {logits.shape}: it needs those of one id, (vocab,)")
-    if np.isnan(logits).any():
-        raise ArgumentError("sampling got logits with NaN: the model has diverged, or its parameters are not loaded")
+    _refuse_nan(logits)
     if not np.isfinite(logits.max()):
         raise ArgumentError(
             f"sampling got a greatest logit of {logits.max()}: at least one id must have a finite logit"
         )
     return logits
+
+
+def _refuse_nan(logits: np.ndarray) -> None:
+    if np.isnan(logits).any():
+        raise ArgumentError("got logits with NaN: the model has diverged, or its parameters are not loaded")
 
 
 def greatest(logits: np.ndarray, top_k: int | None) -> np.ndarray:
@@ -130,9 +135,7 @@ def clamped(count: int, vocab: int) -> int:
     ArgumentError
         If it is no whole number.
     """
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
-        raise ArgumentError(f"the number of candidates must be an integer, got {count!r}")
-    return min(max(int(count), 1), vocab)
+    return min(max(whole("the number of candidates", "top", count), 1), vocab)
 
 
 def most_likely(logs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +145,13 @@ def most_likely(logs: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     -------
     ids, probabilities : ndarray, ``(n, count)``
         The greatest first, ties by id.
+
+    Raises
+    ------
+    ArgumentError
+        If one is NaN.
     """
+    _refuse_nan(logs)
     ids = np.array([greatest(row, count) for row in logs], np.int64).reshape(len(logs), count)
     return ids, np.exp(np.take_along_axis(logs, ids, -1).astype(np.float64))
 
@@ -160,8 +169,10 @@ def check_choice(temperature: float, top_k: int | None, top_p: float | None) -> 
         whole("sampling", "top_k", top_k)
     if top_p is not None:
         number("sampling", "top_p", top_p)
-    if not temperature >= 0 or (top_k is not None and top_k < 1):
-        raise ArgumentError(f"sampling needs temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}")
+    if not 0 <= temperature < np.inf or (top_k is not None and top_k < 1):
+        raise ArgumentError(
+            f"sampling needs a finite temperature >= 0 and top_k >= 1, got {temperature!r} and {top_k!r}"
+        )
     if top_p is not None and not 0 < top_p <= 1:
         raise ArgumentError(f"sampling needs 0 < top_p <= 1, got {top_p!r}")
 
@@ -210,9 +221,9 @@ class Sampler:
         self._open(random.default_seed() if seed is None else seed, stream, 0)
 
     def _open(self, seed: int, stream: int, drawn: int) -> None:
-        for name, value in (("stream", stream), ("drawn", drawn)):
-            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**32:
-                raise ArgumentError(f"Sampler: {name} must be an integer from 0 to 2**32 - 1, got {value!r}")
+        stream, drawn = (whole("Sampler", name, n, 0) for name, n in (("stream", stream), ("drawn", drawn)))
+        if max(stream, drawn) >= 2**32:
+            raise ArgumentError(f"Sampler needs stream and drawn below 2**32, got {stream} and {drawn}")
         source = random.generator(seed, f"sample.{stream}" if stream else "sample")
         source.bit_generator.random_raw(drawn, output=False)
         self._source, self.seed, self.stream, self.drawn = source, int(seed), stream, drawn

@@ -19,8 +19,9 @@ from ..ops.apply import widened
 from ..ops.log_softmax import log_softmax
 from ..ops.movement import reshape
 from ..ops.rows import take
+from ..ops.settings import whole
 from ..tensor import Tensor
-from .council import Council
+from .council import Council, check_model
 from .gpt import GPT
 from .prompts import known_ids
 from .sampler import clamped, greatest, most_likely
@@ -89,9 +90,7 @@ class Surprisal:
         ArgumentError
             If `count` is no integer of at least 1.
         """
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise ArgumentError(f"places needs a count of at least 1, got {count!r}")
-        return 1 + greatest(self.bits[1:], count)
+        return 1 + greatest(self.bits[1:], whole("places", "count", count, 1))
 
 
 def surprisal(model: GPT | Council, ids: ArrayLike, top: int = 5, stride: int | None = None) -> Surprisal:
@@ -132,17 +131,16 @@ def surprisal(model: GPT | Council, ids: ArrayLike, top: int = 5, stride: int | 
     Shannon, "Prediction and entropy of printed English", 1951; Jelinek et al., "Perplexity: a measure of the difficulty
     of speech recognition tasks", 1977.
     """
+    check_model("surprisal", model)
     context, vocab = model.config.context, model.config.vocab
     text, kept = _checked(ids, vocab), clamped(top, vocab)
-    stride = max(1, context // 2) if stride is None else stride
-    if isinstance(stride, bool) or not isinstance(stride, int) or not 1 <= stride <= context:
+    stride = max(1, context // 2) if stride is None else whole("surprisal", "stride", stride)
+    if not 1 <= stride <= context:
         raise ArgumentError(f"surprisal needs a stride from 1 to {context}, the model's context, got {stride!r}")
     bits = np.zeros(len(text))
     candidates, probabilities = np.full((len(text), kept), -1), np.zeros((len(text), kept))
     with evaluating(model):
         for places, logs in _read(model, text, stride):
-            if np.isnan(logs).any():
-                raise ArgumentError("surprisal got logits with NaN: the model has diverged, or is not loaded")
             own = np.take_along_axis(logs, text[places, None], 1)[:, 0]
             bits[places] = own.astype(np.float64) / -math.log(2)
             candidates[places], probabilities[places] = most_likely(logs, kept)

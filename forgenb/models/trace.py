@@ -1,6 +1,6 @@
 """What a model had in front of it when an id was chosen: a record of each id that is generated.
 
-Imports NumPy, the choice of ids and errors; how values are noted is `notes`, and nothing here runs a model.
+Imports NumPy, the choice of ids, settings and errors; how values are noted is `notes`, and nothing here runs a model.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ArgumentError
+from ..ops.settings import flag, whole
 from .sampler import top_probs
 
 __all__ = ["LayerDetail", "Pass", "StepTrace", "Tracer", "attention_matrix"]
@@ -122,13 +123,11 @@ class Tracer:
     """
 
     def __init__(self, receive: Callable[[StepTrace], object], top: int = 10, layers: int = 0, attention: bool = True):
-        whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (top, layers))
-        if not whole or top < 1 or layers < 0 or not isinstance(attention, bool) or not callable(receive):
-            raise ArgumentError(
-                "Tracer needs something to call with each record, top >= 1, layers >= 0 and attention True or False, "
-                f"got {type(receive).__name__}, top={top!r}, layers={layers!r} and attention={attention!r}"
-            )
-        self.receive, self.top, self.layers, self.attention = receive, top, layers, attention
+        if not callable(receive):
+            raise ArgumentError(f"Tracer needs something to call with each record, got {type(receive).__name__}")
+        self.receive = receive
+        self.top, self.layers = whole("Tracer", "top", top, 1), whole("Tracer", "layers", layers, 0)
+        self.attention = flag("Tracer", "attention", attention)
 
     def record(self, seen: Pass, row: int, position: int, chosen: int, logits: np.ndarray) -> None:
         """Hand a record to whoever asked for it."""

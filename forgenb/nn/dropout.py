@@ -10,6 +10,7 @@ import zlib
 from .. import random
 from ..errors import ArgumentError
 from ..ops.dropout import dropout
+from ..ops.settings import number
 from ..routine import frozen, late, on_each_run, value_of
 from ..tensor import Tensor
 from .module import Module
@@ -17,7 +18,7 @@ from .module import Module
 
 def check_rate(p: float) -> float:
     """`p`, or an ArgumentError where it is no dropout rate."""
-    if not 0 <= p < 1:
+    if not 0 <= number("dropout", "rate", p) < 1:
         raise ArgumentError(f"a dropout rate must be at least 0 and below 1, got {p!r}")
     return p
 

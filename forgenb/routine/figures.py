@@ -5,7 +5,9 @@ Imports matplotlib when something is drawn, and nothing of forgenb but its error
 
 from __future__ import annotations
 
+import io
 import os
+import warnings
 from typing import Any
 
 from ..errors import ArgumentError
@@ -61,13 +63,29 @@ def plain_logarithms(axis: Any) -> None:
 
 
 def write_figure(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure; the same figure gives the same bytes, and letters stay text in SVG."""
+    """Write a figure once all of it is drawn; the same one gives the same bytes, and letters stay text in SVG.
+
+    Letters that the font has not are boxes elsewhere, and nothing is said of them.
+
+    Raises
+    ------
+    ArgumentError
+        See `check_figure_file`, or the file cannot be written.
+    """
     import matplotlib
 
     name = check_figure_file(path)
+    kind = os.path.splitext(name)[1].lower()
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "forgenb"}):
-        figure.savefig(name, dpi=150, metadata=dates.get(os.path.splitext(name)[1].lower()))
+    drawn = io.BytesIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "forgenb"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure.savefig(drawn, format=kind[1:], dpi=150, metadata=dates.get(kind))
+    try:
+        with open(name, "wb") as file:
+            file.write(drawn.getbuffer())
+    except OSError as error:
+        raise ArgumentError(f"the picture {name!r} cannot be written: {error.strerror}") from error
 
 
 def _matplotlib() -> Any:

@@ -122,6 +122,8 @@ def replacing(path: StrPath) -> Iterator[BinaryIO]:
     target = Path(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
+        if target.exists() and not target.is_file():
+            raise OSError("it is no regular file")
         try:
             temporary.unlink(missing_ok=True)
             with open(temporary, "xb") as file:

@@ -1,11 +1,16 @@
 """``forgenb generate``."""
 
 import json
+import os
 import shutil
+import signal
+import weakref
 
 import numpy as np
 import pytest
 
+from forgenb.cli import generate, tracing
+from forgenb.models import Tracer
 from forgenb.train import RunFolder
 
 
@@ -74,6 +79,47 @@ def test_a_trace_and_a_picture_leave_the_text_as_it_is(forgenb, trained, tmp_pat
     assert (tmp_path / "none.jsonl").read_bytes() == b""
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_trace_that_is_interrupted_leaves_the_old_file(forgenb, trained, tmp_path, monkeypatch, number):
+    (tmp_path / "t.jsonl").write_text("old")
+    before, seen = sorted(os.listdir(tmp_path)), []
+
+    def stream(model, ids, count, *, tracer, **choice):
+        seen.extend(os.listdir(tmp_path))
+        signal.raise_signal(number)
+        yield 0
+
+    monkeypatch.setattr(generate, "stream", stream)
+    handler = signal.getsignal(signal.SIGTERM)
+    assert forgenb("generate", "--run", "a", "--trace", "t.jsonl").code == 130
+    assert len(seen) == len(before) + 1
+    assert sorted(os.listdir(tmp_path)) == before
+    assert (tmp_path / "t.jsonl").read_text() == "old"
+    assert signal.getsignal(signal.SIGTERM) == handler
+
+
+def test_only_the_records_of_the_picture_are_kept(forgenb, trained, monkeypatch):
+    alive, met = [], []
+
+    class Watched(Tracer):
+        def __init__(self, receive, *options):
+            super().__init__(lambda record: self.watch(receive, record), *options)
+
+        def watch(self, receive, record):
+            receive(record)
+            met.append(weakref.ref(record))
+            alive.append(sum(old() is not None for old in met[:-1]))
+
+    call = ["generate", "--run", "a", "--prompt", "abc", "--tokens", 12]
+    monkeypatch.setattr(tracing, "Tracer", Watched)
+    assert forgenb(*call, "--attention", "a.svg").code == 0
+    assert alive == [0, 1, 2, 3, 4, 5, *[6] * 6]
+    alive.clear()
+    met.clear()
+    assert forgenb(*call, "--trace", "t.jsonl").code == 0
+    assert alive == [0] * 12
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -87,8 +133,10 @@ def test_a_trace_and_a_picture_leave_the_text_as_it_is(forgenb, trained, tmp_pat
         (["--temperature", "nan"], "--temperature must be finite and above 0, got nan"),
         (["--top-k", "0"], "--top-k must be at least 1, got 0"),
         (["--top-p", "1.5"], "--top-p must be above 0 and at most 1, got 1.5"),
-        (["--trace", "none/t.jsonl"], "The trace 'none/t.jsonl' is not a file in a folder that is there"),
-        (["--trace", "."], "The trace '.' is not a file"),
+        (["--trace", "none/t.jsonl"], "--trace 'none/t.jsonl' is not a file in a folder that is there"),
+        (["--trace", "."], "--trace '.' is not a file"),
+        (["--trace", os.devnull], f"--trace {os.devnull!r} is not a file"),
+        (["--trace", "a.svg", "--attention", "./a.svg"], "--trace and --attention name one file, 'a.svg'; name two"),
         (["--attention", "a.txt"], "a picture is written as .svg, .png, .pdf, got 'a.txt'"),
         (["--attention", "a.svg", "--tokens", "0"], "no attention to draw with --tokens 0"),
         (["--trace-top", "0"], "--trace-top must be at least 1 and --trace-layers at least 0, got 0 and 0"),

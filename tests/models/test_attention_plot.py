@@ -53,6 +53,8 @@ def test_other_kinds_of_pictures(tmp_path):
         (WEIGHTS[0, 0], "a.svg", None, r"\[layers, heads, queries, keys\], got shape \(3, 3\)"),
         (WEIGHTS * np.nan, "a.svg", None, "finite weights"),
         (WEIGHTS, "a.svg", ["a"], "3 queries and 3 keys got 1 labels"),
+        (WEIGHTS, "a.svg", ["a", "b", 3], "labels and title of a picture of attention must be text"),
+        ([[1], [1, 2]], "a.svg", None, "needs an array of weights"),
         (WEIGHTS, "a.txt", None, "written as .svg, .png, .pdf"),
         (WEIGHTS, "none/a.svg", None, "not a file in a folder that is there"),
     ],
@@ -60,4 +62,16 @@ def test_other_kinds_of_pictures(tmp_path):
 def test_refusals_leave_nothing_behind(tmp_path, weights, name, labels, message):
     with pytest.raises(ArgumentError, match=message):
         plot_attention(weights, tmp_path / name, labels)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_letters_that_the_font_has_not_are_no_warning(tmp_path):
+    svg = drawn(tmp_path / "a.svg", WEIGHTS[:1, :1], ["\u65e5", "\U0001f642", "\ud800"])
+    assert {"\u65e5", "\U0001f642", r"\ud800"} <= set(texts(svg))
+
+
+def test_a_picture_that_cannot_be_written_is_refused(tmp_path):
+    path = tmp_path / ("a" * 300 + ".svg")
+    with pytest.raises(ArgumentError, match=r"a.svg' cannot be written: File name too long"):
+        plot_attention(WEIGHTS, path)
     assert list(tmp_path.iterdir()) == []

@@ -89,15 +89,17 @@ def test_generating_goes_on_past_the_context_and_has_the_samplers(council):
 
 
 def test_refusals(council):
+    with pytest.raises(ArgumentError, match="CouncilDecoder needs a Council, got GPT"):
+        CouncilDecoder(council.members[0])
     decoder = CouncilDecoder(council)
     with pytest.raises(ArgumentError, match="report has nothing to tell: call prefill"):
         decoder.report()
     with pytest.raises(ArgumentError, match="has no sequence to go on with"):
         decoder.step([1])
     decoder.prefill([[1]])
-    with pytest.raises(ArgumentError, match="number of candidates must be an integer, got 1.5"):
+    with pytest.raises(ArgumentError, match="number of candidates got top=1.5"):
         decoder.report(1.5)
-    with pytest.raises(ArgumentError, match="capacity must be an integer from 1 to 6"):
+    with pytest.raises(ArgumentError, match="capacity=7: the model's context is 6"):
         CouncilDecoder(council, capacity=7)
     with pytest.raises(ArgumentError, match=r"of another model: make one with CouncilDecoder\(model, 1\)"):
         generate_batch(council.members[0], [[1]], 1, decoder=decoder)

@@ -163,10 +163,11 @@ def test_wrong_ids_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch": 0}, "batch must be an integer from 1, got 0"),
-        ({"batch": True}, "got True"),
-        ({"capacity": 71}, "capacity must be an integer from 1 to 70, the model's context, got 71"),
-        ({"capacity": 2.0}, "got 2.0"),
+        ({"batch": 0}, "batch=0: it must be a whole number of at least 1"),
+        ({"batch": True}, "batch=True"),
+        ({"capacity": 71}, "capacity=71: the model's context is 70"),
+        ({"capacity": 2.0}, "capacity=2.0"),
+        ({"tracer": print}, "a Tracer or None, got GPT and builtin_function"),
     ],
 )
 def test_impossible_sizes_are_refused(options, message):

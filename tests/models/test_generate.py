@@ -5,8 +5,8 @@ import pytest
 
 import forgenb as fnb
 from forgenb import random
-from forgenb.errors import ArgumentError
-from forgenb.models import GPT, Decoder, GPTConfig, Sampler, generate, generate_batch, stream
+from forgenb.errors import ArgumentError, IndexRangeError
+from forgenb.models import GPT, Decoder, GPTConfig, Sampler, Tracer, generate, generate_batch, stream
 
 CONFIG = GPTConfig(vocab=11, context=5, layers=1, heads=2, width=8, dropout=0.5)
 
@@ -136,6 +136,10 @@ def test_a_decoder_can_be_used_again(model):
         ([[1]], -1, {}, "1 choosers and -1"),
         ([[1]], "2", {}, "generate got count='2': it must be a whole number"),
         ([[1]], 1, {"choosers": []}, "1 prompts, 0 choosers"),
+        ([[1]], 1, {"choosers": [None]}, "needs choosers, such as .*, got NoneType"),
+        ([[1]], 1, {"on_id": 3}, "decoder=NoneType and on_id=int"),
+        ([[1]], 1, {"decoder": "x"}, "decoder=str and on_id=NoneType"),
+        ([[1]], 1, {"end": 1.0}, "end=1.0: it must be a whole number"),
         ([[1], []], 1, {}, "prompt 1 of 0 ids"),
         ([[1, 2, 3]], 4, {}, "a prompt of 3 ids and 4 more need 6 places, and there are 5"),
     ],
@@ -160,6 +164,9 @@ def test_a_decoder_of_something_else_is_refused(model):
         (([], 3), "a prompt of at least one id"),
         (([1], -1), "count >= 0, got 1 and -1"),
         (([1], 2.5), "generate got count=2.5: it must be a whole number"),
+        (([1], float("inf")), "count=inf"),
+        (([1], float("nan")), "count=nan"),
+        (([1], True), "count=True"),
     ],
 )
 def test_impossible_requests_are_refused_before_the_first_id(model, arguments, message):
@@ -170,11 +177,49 @@ def test_impossible_requests_are_refused_before_the_first_id(model, arguments, m
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": -0.1}, "temperature >= 0 and top_k >= 1, got -0.1 and None"),
+        ({"temperature": -0.1}, "a finite temperature >= 0 and top_k >= 1, got -0.1"),
         ({"top_k": 0}, "got 1.0 and 0"),
+        ({"end": "1"}, "end='1'"),
+        ({"greedy": "no"}, "greedy='no': it must be True or False"),
         ({"top_p": 1.5}, "top_p <= 1, got 1.5"),
     ],
 )
 def test_impossible_options_are_refused(options, message):
     with pytest.raises(ArgumentError, match=message):
         stream(GPT(CONFIG), [1], 3, **options)
+
+
+def test_what_is_no_model_is_refused():
+    for ask in (lambda: stream(None, [1], 1), lambda: generate_batch("gpt", [[1]], 1)):
+        with pytest.raises(ArgumentError, match="needs a GPT or a Council, got"):
+            ask()
+    with pytest.raises(ArgumentError, match="Decoder needs a GPT"):
+        Decoder(None)
+
+
+class Chosen:
+    """Chooses what it is told to, and writes over the logits."""
+
+    def __init__(self, chosen):
+        self.chosen = chosen
+
+    def choose(self, logits):
+        logits[:] = 0
+        return self.chosen
+
+
+def test_a_chooser_must_choose_an_id(model):
+    assert generate_batch(model, [[1]], 2, [Chosen(np.int64(3))]) == [[1, 3, 3]]
+    for wrong, error, message in (
+        (1.5, ArgumentError, "must be a whole number"),
+        (11, IndexRangeError, "vocabulary of 11"),
+    ):
+        with pytest.raises(error, match=message):
+            generate_batch(model, [[1]], 1, [Chosen(wrong)])
+
+
+def test_a_chooser_that_changes_the_logits_changes_no_record(model):
+    records, wanted = [], []
+    generate_batch(model, [[1]], 1, [Chosen(3)], tracer=Tracer(records.append))
+    generate_batch(model, [[1]], 1, tracer=Tracer(wanted.append))
+    assert records[0].shortlist == wanted[0].shortlist

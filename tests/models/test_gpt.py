@@ -96,6 +96,7 @@ def test_the_first_loss_is_that_of_guessing():
         ({"layers": 1.5}, "layers must be an integer of at least 1, got 1.5"),
         ({"heads": 3}, "heads=3 must divide width=16"),
         ({"dropout": 1.0}, "at least 0 and below 1, got 1.0"),
+        ({"dropout": "0.1"}, "rate='0.1': it must be a number"),
     ],
 )
 def test_impossible_sizes_are_refused(change, message):

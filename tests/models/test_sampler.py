@@ -61,7 +61,8 @@ def test_of_equal_logits_all_ways_to_be_greedy_take_the_first(equal):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"temperature": -0.1}, "temperature >= 0 and top_k >= 1, got -0.1 and None"),
+        ({"temperature": -0.1}, "a finite temperature >= 0 and top_k >= 1, got -0.1 and None"),
+        ({"temperature": np.inf}, "a finite temperature >= 0 and top_k >= 1, got inf"),
         ({"top_k": 0}, "got 1.0 and 0"),
         ({"top_p": 0.0}, "0 < top_p <= 1, got 0.0"),
         ({"top_p": 1.1}, "0 < top_p <= 1, got 1.1"),
@@ -178,8 +179,10 @@ def test_a_state_of_something_else_is_refused(state):
 
 
 def test_an_impossible_stream_is_refused():
-    with pytest.raises(ArgumentError, match="stream must be an integer from 0"):
+    with pytest.raises(ArgumentError, match="stream=1.5: it must be a whole number"):
         Sampler(stream=1.5)
+    with pytest.raises(ArgumentError, match=r"below 2\*\*32, got 4294967296 and 0"):
+        Sampler(stream=2**32)
 
 
 def test_the_most_likely_ids_of_each_row():
@@ -188,5 +191,7 @@ def test_the_most_likely_ids_of_each_row():
     assert ids.tolist() == [[1, 2, 0], [0, 3, 1]]
     np.testing.assert_allclose(probabilities, [[0.4, 0.4, 0.1], [0.7, 0.15, 0.1]], rtol=1e-6)
     assert [clamped(n, 4) for n in (-1, 0, 2, np.int64(4), 9)] == [1, 1, 2, 4, 4]
-    with pytest.raises(ArgumentError, match="number of candidates must be an integer, got True"):
+    with pytest.raises(ArgumentError, match="number of candidates got top=True: it must be a whole number"):
         clamped(True, 4)
+    with pytest.raises(ArgumentError, match="logits with NaN"):
+        most_likely(np.array([[0.0, np.nan]]), 1)

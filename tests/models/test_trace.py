@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb.errors import ArgumentError
+from forgenb.errors import ArgumentError, MemoryModeError
 from forgenb.models import (
     GPT,
     Council,
@@ -150,6 +150,13 @@ def test_what_is_asked_for_is_noted_and_no_more(model):
         stream(Council([model]), PROMPT, 1, tracer=Tracer(print))
     with pytest.raises(ArgumentError, match="nothing to see"):
         Decoder(model).seen(0)
+    for ask in (decoder.seen, decoder.release):
+        for row in (-1, 1):
+            with pytest.raises(ArgumentError, match=f"got row {row}: this decoder has the sequences 0 to 0"):
+                ask(row)
+        with pytest.raises(ArgumentError, match="row=True"):
+            ask(True)
+    assert decoder.lengths.tolist() == [3]
 
 
 def test_each_sequence_of_a_batch_has_its_own_records(model):
@@ -205,10 +212,18 @@ def test_records_that_make_no_matrix(model):
 
 
 @pytest.mark.parametrize(
-    "options", [{"top": 0}, {"top": True}, {"layers": -1}, {"layers": 1.0}, {"attention": 1}, {"receive": None}]
+    ("options", "message"),
+    [
+        ({"top": 0}, "top=0: it must be a whole number of at least 1"),
+        ({"top": True}, "top=True"),
+        ({"layers": -1}, "layers=-1: it must be a whole number of at least 0"),
+        ({"layers": 1.0}, "layers=1.0"),
+        ({"attention": "yes"}, "attention='yes': it must be True or False"),
+        ({"receive": None}, "something to call with each record, got NoneType"),
+    ],
 )
-def test_impossible_tracers_are_refused(options):
-    with pytest.raises(ArgumentError, match="Tracer needs something to call with each record, top >= 1"):
+def test_impossible_tracers_are_refused(options, message):
+    with pytest.raises(ArgumentError, match=message):
         Tracer(**{"receive": print} | options)
 
 
@@ -237,3 +252,30 @@ def test_the_end_of_a_config_is_where_texts_end_by_default():
     for wrong in (11, -1, True, 1.0):
         with pytest.raises(ArgumentError, match="end must be None or an id from 0 to 10"):
             GPTConfig(11, 7, 2, 2, 8, end=wrong)
+
+
+def test_a_decoder_whose_prefill_failed_has_nothing_to_go_on_with(model):
+    decoder = Decoder(model)
+    wanted = decoder.prefill([PROMPT])
+    with fnb.capture(), pytest.raises(MemoryModeError, match="while its step was being recorded"):
+        decoder.prefill([[4]])
+    assert decoder.lengths.tolist() == [0]
+    with pytest.raises(ArgumentError, match="call prefill with the prompts first"):
+        decoder.step([1])
+    np.testing.assert_array_equal(decoder.prefill([PROMPT]), wanted)
+
+
+def test_a_receiver_may_raise_or_write_over_its_record(model):
+    def spoil(record):
+        for array in (record.attention, record.embedding, record.hidden, *vars(record.layers[0]).values()):
+            array[...] = np.nan
+        record.shortlist.clear()
+
+    wanted, tracer = generate_batch(model, [PROMPT, [4]], 3), Tracer(spoil, layers=1)
+    decoder = Decoder(model, 2, tracer=tracer)
+    assert generate_batch(model, [PROMPT, [4]], 3, decoder=decoder, tracer=tracer) == wanted
+    tracer.receive = {}.__getitem__
+    with pytest.raises(KeyError):
+        generate_batch(model, [PROMPT, [4]], 3, decoder=decoder, tracer=tracer)
+    tracer.receive = spoil
+    assert generate_batch(model, [PROMPT, [4]], 3, decoder=decoder, tracer=tracer) == wanted

@@ -135,6 +135,15 @@ def test_a_file_that_grows_too_large_leaves_the_old_one(tmp_path):
     assert os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are of POSIX")
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CheckpointError, match="cannot be written: it is no regular file"):
+        write_whole(tmp_path / "pipe", b"new")
+    assert os.listdir(tmp_path) == ["pipe"]
+    assert not (tmp_path / "pipe").is_file()
+
+
 def test_no_folder(tmp_path):
     with pytest.raises(CheckpointError, match="cannot be written: No such file or directory"):
         fnb.save(tmp_path / "none" / "a", {"x": np.zeros(1)})

@@ -54,9 +54,13 @@ def named(folder: StrPath, caller: str) -> Path:
     ArgumentError
         `folder` is no name of one.
     """
-    if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder) or "\0" in str(folder):
-        raise ArgumentError(f"{caller} needs the name of a folder, got {folder!r}")
-    return Path(folder)
+    name = os.fspath(folder) if isinstance(folder, (str, os.PathLike)) else None
+    try:
+        if isinstance(name, str) and name and b"\0" not in os.fsencode(name):
+            return Path(name)
+    except UnicodeEncodeError:  # half a character, which no system has in a name
+        pass
+    raise ArgumentError(f"{caller} needs the name of a folder, got {folder!r}")
 
 
 @contextmanager

@@ -154,7 +154,7 @@ def test_what_is_no_folder(tmp_path):
     for name in ("gpt2", str(tmp_path / "none"), hub.GOLDEN / "config.json", "x" * 5000):
         with pytest.raises(CheckpointError, match=r"is no folder here, and it downloads nothing. .*`hf download "):
             GPT.from_pretrained(name)
-    for name in (5, None, "", "a\0b"):
+    for name in (5, None, "", "a\0b", "a\ud800"):
         with pytest.raises(ArgumentError, match="GPT.from_pretrained needs the name of a folder, got"):
             GPT.from_pretrained(name)
 

@@ -53,7 +53,7 @@ def test_what_is_no_folder(tmp_path):
     (tmp_path / "a").touch()
     with pytest.raises(CheckpointError, match="a' is no folder to write to: File exists. Choose another"):
         GPT(SMALL).save_pretrained(tmp_path / "a")
-    for name in (5, None, "", "a\0b"):
+    for name in (5, None, "", "a\0b", "a\ud800"):
         with pytest.raises(ArgumentError, match="GPT.save_pretrained needs the name of a folder, got"):
             GPT(SMALL).save_pretrained(name)
 
