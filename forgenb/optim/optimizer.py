@@ -59,6 +59,7 @@ class Optimizer:
         self.params: dict[str, Parameter] = {}
         self.steps = 0
         self._counts: dict[str, int] = {}
+        self._moved: list[str] = []
         self._state: dict[str, tuple[Tensor, ...]] = {}
         known: set[int] = set()
         self._group: dict[str, Group] = {}
@@ -105,6 +106,7 @@ class Optimizer:
         names = [name for name, _, _ in live]
         self._make_state(names)
         on_each_run(lambda: self._advance(names, 1))
+        self._watch_counts(names)
         numbers: dict[tuple, tuple] = {}
         factors = {factor.dtype: factor}
         for name, p, grad in live:
@@ -135,6 +137,19 @@ class Optimizer:
     def _frozen(self) -> tuple[str, ...]:
         return tuple(name for name, p in self.params.items() if not p.requires_grad)
 
+    def _watch_counts(self, names: list[str]) -> None:
+        """Let a recording notice where parameters that share their numbers have no longer taken as many steps."""
+        alike: dict[int, list[str]] = {}
+        for name in names:
+            alike.setdefault(self._counts.get(name, 0), []).append(name)
+
+        def read() -> bool:
+            if self._moved is names:  # the last step was of this recording, and all of them took it
+                return True
+            return all(len({self._counts.get(name, 0) for name in group}) == 1 for group in alike.values())
+
+        frozen("whether parameters have taken as many steps as each other", read)
+
     def _make_state(self, names: list[str]) -> None:
         """Zeros for parameters that step for the first time; they are memory of their own, never scratch."""
         for name in names:
@@ -146,6 +161,7 @@ class Optimizer:
         for name in names:
             self._counts[name] = self._counts.get(name, 0) + by
         self.steps += by
+        self._moved = names
 
     def _checked_norm(self, norm: Tensor, names: list[str], scaler: LossScaler | None) -> float:
         """The norm as a number; a step that changed nothing, since it was not finite, is not counted."""
@@ -212,11 +228,13 @@ class Optimizer:
                 f"the state does not fit: step is {steps}, at least 0 is needed, and counts from 1 to it; "
                 f"{'; '.join(wrong) or 'no count differs'}. Nothing was loaded."
             )
-        made = {name: tuple(zeros_like(self.params[name]) for _ in self.slots) for name in counts}
-        for name, tensors in made.items():
+        self._make_state([*counts])
+        for name, tensors in self._state.items():  # in place, since recorded steps write there
             for slot, t in zip(self.slots, tensors):
-                overwrite(t, state[f"{slot}/{name}"])
-        self.steps, self._counts, self._state = steps, counts, made
+                overwrite(t, state[f"{slot}/{name}"] if name in counts else np.zeros(t.shape, t.dtype))
+        self._counts.clear()
+        self._counts.update(counts)
+        self.steps, self._moved = steps, []
 
 
 def state_layouts(params: Mapping[str, tuple], slots: tuple[str, ...], stored: Container[str]) -> dict[str, tuple]:

@@ -262,7 +262,7 @@ class DistributedStep:
                 f"{self.part.stop - 1} of a batch of {self.samples}, and got {len(arrays[0])} samples"
             )
         key = variant(self.model, arrays)
-        if key not in self._made:
+        if key not in self._made or self._made[key][3].changed():
             self._made[key] = self._record(arrays)
         share, gradients, reduction, update, norm = self._made[key]
         gradients.run_on(share.values(arrays), {})

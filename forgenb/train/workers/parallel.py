@@ -105,6 +105,10 @@ class ParallelUpdate:
         with self._settled():
             round_robin(workers, self.bindings, self._sync)
 
+    def changed(self) -> str | None:
+        """What the update froze and has changed since, if anything, see `Routine.changed`."""
+        return self._descent.changed()
+
     def step(self, values: Sequence[Iterable[tuple[Tensor, np.ndarray]]], indices: Mapping[str, int] = {}) -> None:
         """One round: each worker computes on its own new inputs, then one update.
 

@@ -64,7 +64,7 @@ class ShardedStep:
         """One step on a batch of arrays with a common first axis."""
         samples = samples_of(arrays, "ShardedStep")
         key = variant(self.model, arrays)
-        if key not in self._made:
+        if key not in self._made or self._made[key][1].changed():
             self._made[key] = self._record(arrays)
         parts, update, norm = self._made[key]
         cut = shares(samples, len(parts))
