@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from .errors import ArgumentError, TapeError
 from .sweep import gradients
-from .tape import is_recording, no_grad, record, recording
+from .tape import is_recording, next_number, no_grad, record, recording
 from .tensor import Tensor
 
 __all__ = ["recomputed"]
@@ -24,7 +25,7 @@ def recomputed(function: Callable[[Tensor], Tensor], x: Tensor, parameters: Iter
     Parameters
     ----------
     function : callable
-        Maps a tensor to a new tensor, and computes the same each time, with masks that depend on numbers alone.
+        Maps a tensor to a tensor, and computes the same each time, with masks that depend on numbers alone.
     x : Tensor
         Its input.
     parameters : iterable of Tensor
@@ -35,22 +36,53 @@ def recomputed(function: Callable[[Tensor], Tensor], x: Tensor, parameters: Iter
     Tensor
         Tracked where one of those is, with one node on the tape.
 
+    Raises
+    ------
+    ArgumentError
+        `x`, a parameter or the result is no tensor.
+    TapeError
+        In backward: the second call gave another shape or dtype, or an input was changed in place in between.
+
     References
     ----------
     Chen et al., "Training deep nets with sublinear memory cost", 2016.
     """
+    inputs = _tensors(x, parameters)
     if not is_recording():
-        return function(x)
+        return _result(function(x))
     with no_grad():
-        out = function(x)
-    inputs = (x, *parameters)
+        out = _result(function(x)).detach()
+    kind = out.shape, out.dtype
 
     def backward(dout):
-        again = is_recording()
+        again, first = is_recording(), next_number()
         with recording(True):
-            twin = function(x)
+            twin = _result(function(x))
+        if (twin.shape, twin.dtype) != kind:
+            raise TapeError(
+                f"a function that is computed again gave shape {twin.shape} and dtype {twin.dtype.name}, and before "
+                f"{kind[0]} and {kind[1].name}: it must compute the same each time"
+            )
         targets = [t for t in inputs if t.requires_grad]
-        found = iter(gradients([twin], [dout], targets, again))
+        found = iter(gradients([twin], [dout], targets, again, since=first))
         return tuple(next(found) if t.requires_grad else None for t in inputs)
 
     return record(out, inputs, backward)
+
+
+def _tensors(x: object, parameters: object) -> tuple[Tensor, ...]:
+    if isinstance(parameters, Tensor) or not isinstance(parameters, Iterable):
+        raise ArgumentError(f"recomputed takes its parameters as a list of tensors, got {type(parameters).__name__}")
+    inputs = (x, *parameters)
+    for t in inputs:
+        if not isinstance(t, Tensor):
+            raise ArgumentError(f"recomputed takes x and parameters that are tensors, got {type(t).__name__}")
+    return inputs
+
+
+def _result(out: object) -> Tensor:
+    if not isinstance(out, Tensor):
+        raise ArgumentError(
+            f"a function that is computed again must return one tensor, got {type(out).__name__}: join several into one"
+        )
+    return out

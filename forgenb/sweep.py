@@ -42,11 +42,13 @@ def gradients(
     targets: Sequence[Tensor],
     create_graph: bool,
     retain_graph: bool = False,
+    since: int = 0,
 ) -> list[Tensor | None]:
     """Gradients of `roots`, each times its seed, with respect to `targets`, given back and left nowhere.
 
     The sweep ends at the targets: what they were computed from is neither visited nor consumed, and no
     leaf's ``grad`` changes. A target that no root depends on has None; a root without a node or a seed adds nothing.
+    Nodes before the number `since` are passed by, but for targets.
     """
     found: dict[tuple[int, int], Tensor] = {}
     ends = {t.node.number for t in targets}
@@ -59,7 +61,8 @@ def gradients(
         while ends and run.heap and -run.heap[0] >= min(ends):
             node, entries = run.latest()
             if node.number not in ends:
-                run.step(node, entries)
+                if node.number >= since:
+                    run.step(node, entries)
                 continue
             for index, entry in enumerate(entries):
                 if entry is not None:

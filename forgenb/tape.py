@@ -69,6 +69,11 @@ Parent = tuple[Node, int] | None
 """What an input came from, and which output of it; None for one that is not tracked."""
 
 
+def next_number() -> int:
+    """A number that is larger than that of every node so far, and less than that of the next."""
+    return next(_NUMBERS)
+
+
 def leaf_node(tensor: Tensor) -> Node:
     """The node of a tensor whose gradient the user wants; it refers back to the tensor without keeping it alive."""
     node = Node(tensor.name or "leaf", (tensor.layout,))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forgenb as fnb
-from forgenb.errors import TapeError
+from forgenb.errors import ArgumentError, TapeError
 from forgenb.recompute import recomputed
 
 RNG = np.random.default_rng(7)
@@ -104,3 +104,61 @@ def test_a_parameter_that_changed_in_between_is_refused():
         part.w[...] = W
     with pytest.raises(TapeError, match="was changed in place afterwards"):
         y.backward()
+
+
+def test_what_is_not_named_is_left_to_others_that_need_it():
+    x, a = (fnb.tensor(X, requires_grad=True) for _ in range(2))
+    side = a * 2.0
+    (recomputed(lambda x: x * side, x).sum() + side.sum()).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 2.0 * X)
+    np.testing.assert_array_equal(a.grad.numpy(), np.full_like(X, 2.0))
+
+
+def test_a_result_that_was_there_before_is_not_touched():
+    w, plain = fnb.tensor(W, requires_grad=True), fnb.tensor(X)
+    assert recomputed(lambda x: x, plain, [w]).requires_grad
+    assert plain.requires_grad is False
+    x = fnb.tensor(X, requires_grad=True)
+    recomputed(lambda x: x, x, [w]).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.ones_like(X))
+    assert w.grad is None
+
+
+def test_an_error_in_the_second_call_leaves_the_tape_on_and_the_graph_as_it_was():
+    x, calls = fnb.tensor(X, requires_grad=True), []
+
+    def fails_once(x):
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError("gone")
+        return x * 2.0
+
+    y = recomputed(fails_once, x).sum()
+    with pytest.raises(OSError, match="gone"):
+        y.backward(retain_graph=True)
+    assert x.grad is None
+    y.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.full_like(X, 2.0))
+
+
+def test_another_shape_the_second_time_is_refused():
+    x, rows = fnb.tensor(X, requires_grad=True), iter([3, 2])
+    y = recomputed(lambda x: x[: next(rows)], x).sum()
+    with pytest.raises(TapeError, match=r"gave shape \(2, 4\) and dtype float64, and before \(3, 4\) and float64"):
+        y.backward()
+
+
+@pytest.mark.parametrize("off", [False, True])
+def test_what_are_no_tensors_is_refused(off):
+    x = fnb.tensor(X, requires_grad=True)
+    with fnb.recompute.recording(not off):
+        for given, message in (
+            ((abs, X), "x and parameters that are tensors, got ndarray"),
+            ((abs, x, [W]), "x and parameters that are tensors, got ndarray"),
+            ((abs, x, x), "its parameters as a list of tensors, got Tensor"),
+            ((abs, x, None), "its parameters as a list of tensors, got NoneType"),
+            ((lambda x: (x, x), x), "must return one tensor, got tuple"),
+            ((lambda x: None, x), "must return one tensor, got NoneType"),
+        ):
+            with pytest.raises(ArgumentError, match=message):
+                recomputed(*given)
