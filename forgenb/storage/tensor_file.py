@@ -27,7 +27,7 @@ from forgenb.errors import CheckpointError
 from forgenb.storage.documents import MOST, parsed, shown
 from forgenb.storage.opening import PIECE, RandomAccess, StrPath, opened
 
-__all__ = ["MOST_AXES", "NAMES", "Dtypes", "InPieces", "TensorFile", "are_sizes", "opened_tensors"]
+__all__ = ["NAMES", "Dtypes", "InPieces", "TensorFile", "is_shape", "opened_tensors"]
 
 Dtypes = Mapping[str, np.dtype]
 NAMES = dict(zip(("BOOL", "I32", "I64", "F16", "F32", "F64"), ORDER))
@@ -35,6 +35,8 @@ NAMES = dict(zip(("BOOL", "I32", "I64", "F16", "F32", "F64"), ORDER))
 
 FIELDS = {"dtype", "shape", "data_offsets"}
 MOST_AXES = 32
+MOST_SIZE = 1 << 59
+"""The most elements that the other axes of an empty array have: NumPy makes none with more."""
 ZIP = b"PK"
 """A zip archive begins with it, and as a length its first eight bytes fit into no file of that length."""
 
@@ -157,9 +159,9 @@ class TensorFile(InPieces):
         if not isinstance(about, dict) or about.keys() != FIELDS:
             raise self._refused(f"{shown(name)} is described by {shown(about)}, needed are {', '.join(sorted(FIELDS))}")
         shape, places = about["shape"], about["data_offsets"]
-        if not are_sizes(shape) or len(shape) > MOST_AXES:
+        if not is_shape(shape):
             raise self._refused(f"{shown(name)} has the shape {shown(shape)}")
-        if not are_sizes(places) or len(places) != 2:
+        if not _are_sizes(places) or len(places) != 2:
             raise self._refused(f"{shown(name)} has the bytes {shown(places)}")
         dtype = self._names.get(about["dtype"]) if isinstance(about["dtype"], str) else None
         if dtype is None:
@@ -209,6 +211,12 @@ def opened_tensors(
         yield TensorFile(file, os.fspath(path), most, names, marked)
 
 
-def are_sizes(value: Any) -> bool:
-    """Whether a value of a header can be a shape or a pair of offsets."""
+def is_shape(value: Any) -> bool:
+    """Whether a value of a header can be the shape of an array."""
+    if not _are_sizes(value) or len(value) > MOST_AXES:
+        return False
+    return 0 not in value or math.prod(filter(None, value)) <= MOST_SIZE
+
+
+def _are_sizes(value: Any) -> bool:
     return isinstance(value, list) and all(type(size) is int and size >= 0 for size in value)

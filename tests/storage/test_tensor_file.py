@@ -111,3 +111,11 @@ def test_a_dtype_that_only_marked_files_have(tmp_path):
         ):
             pass
     assert "U8" not in NAMES
+
+
+@pytest.mark.parametrize("shape", [[2**62, 0], [10**19, 0], [2**40, 0, 2**40]])
+def test_empty_arrays_that_numpy_does_not_make(tmp_path, shape):
+    header = json.dumps({"x": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    (tmp_path / "a").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(CheckpointError, match="'x' has the shape"), opened_tensors(tmp_path / "a"):
+        pass

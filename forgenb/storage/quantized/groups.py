@@ -75,15 +75,18 @@ def quantize(values: ArrayLike, group: int) -> tuple[NDArray, NDArray]:
     Raises
     ------
     ArgumentError
-        `group` is no size, or a number is not finite in float32.
+        `group` is no size, or `values` are no numbers or not all finite in float32.
 
     References
     ----------
     Asymmetric round-to-nearest; Dettmers and Zettlemoyer, "The case for 4-bit precision", 2023, on its group sizes.
     """
     check_group(group)
+    given = np.asarray(values)
+    if given.dtype.kind not in "fiu":
+        raise ArgumentError(f"quantize needs real numbers, got an array of dtype {given.dtype}")
     with np.errstate(over="ignore"):  # what does not fit becomes infinite, which is refused
-        flat = np.asarray(values).astype(ENDS).reshape(-1)
+        flat = given.astype(ENDS).reshape(-1)
     starts = np.arange(0, flat.size, group)
     ends = np.stack([np.minimum.reduceat(flat, starts), np.maximum.reduceat(flat, starts)], axis=1)
     if not np.isfinite(ends).all():

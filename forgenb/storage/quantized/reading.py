@@ -16,7 +16,7 @@ from forgenb.storage.documents import MOST, listed, shown
 from forgenb.storage.metadata import Fields, read_metadata
 from forgenb.storage.opening import StrPath
 from forgenb.storage.quantized.groups import BITS, CODES, ENDS, code_layouts, is_group, pieces
-from forgenb.storage.tensor_file import MOST_AXES, NAMES, Dtypes, InPieces, TensorFile, are_sizes, opened_tensors
+from forgenb.storage.tensor_file import NAMES, Dtypes, InPieces, TensorFile, is_shape, opened_tensors
 
 __all__ = ["FORMAT", "KEY", "QuantizedFile", "is_quantized", "opened_arrays", "parts_of"]
 
@@ -27,7 +27,7 @@ BYTES = {"U8": CODES}
 
 
 def _are_shapes(value: Any) -> bool:
-    return isinstance(value, dict) and all(are_sizes(shape) and len(shape) <= MOST_AXES for shape in value.values())
+    return isinstance(value, dict) and all(map(is_shape, value.values()))
 
 
 FIELDS: Fields = {
@@ -93,8 +93,7 @@ class QuantizedFile(InPieces):
         for name, shape in self._shapes.items():
             for part, needed in zip(parts_of(name), code_layouts(shape, self.group), strict=True):
                 wrong += _difference(part, found.pop(part, None), needed)
-            if name in found:
-                wrong.append(f"{shown(name)} is there as it is, and as codes")
+        wrong += [f"{shown(name)} is there as it is, and as codes" for name in self._shapes if name in found]
         wrong += [f"{shown(name)} are codes of no array" for name, layout in found.items() if layout[1] == CODES]
         if wrong:
             raise CheckpointError(

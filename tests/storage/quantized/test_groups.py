@@ -125,3 +125,9 @@ def test_codes_of_other_numbers():
     for wrong in ((codes[:4], ends), (codes, ends[:2]), (codes.astype("int32"), ends), (codes, ends.astype("float64"))):
         with pytest.raises(ArgumentError, match=r"dequantize got codes and ends of .*: numbers of shape \(10,\)"):
             dequantize(*wrong, 4, (10,))
+
+
+@pytest.mark.parametrize("wrong", ["abc", [1j], [None], [True]])
+def test_what_are_no_numbers(wrong):
+    with pytest.raises(ArgumentError, match="quantize needs real numbers, got an array of dtype"):
+        quantize(wrong, 4)

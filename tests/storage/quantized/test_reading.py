@@ -111,6 +111,7 @@ WRONG = {
     "no-shapes": (lambda stored, told: told.pop("shapes"), "is incomplete: its metadata lacks shapes"),
     "shapes-list": (about(shapes=[]), r"shapes must be shapes by name and is \[\]"),
     "shape-negative": (about(shapes={"w": [-1]}), "shapes must be shapes by name"),
+    "shape-empty": (about(shapes={"w": [2**62, 2, 0]}), "shapes must be shapes by name"),
     "shape-axes": (about(shapes={"w": [1] * 33}), "shapes must be shapes by name"),
     "another-group": (about(group=4), r"w.ends' is \(6, 2\) of float32, needed is \(12, 2\) of float32; 'v.ends' is"),
     "claims": (

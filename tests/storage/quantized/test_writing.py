@@ -77,3 +77,12 @@ def test_arrays_without_a_number(tmp_path):
     write_arrays(tmp_path / "a", stored, texts, STORED)
     found, rest = read_arrays(tmp_path / "a")
     assert (found["none"].shape, rest) == ((0, 3), {})
+
+
+@pytest.mark.parametrize("names", [("a", "a.codes"), ("a.codes", "a")])
+def test_an_array_may_have_the_name_of_codes(tmp_path, names):
+    arrays = {name: np.full((2, 2), len(name), "float32") for name in names}
+    stored, texts = packed("p", arrays, 4)
+    write_arrays(tmp_path / "a", stored, texts, STORED)
+    found, _ = read_arrays(tmp_path / "a")
+    assert {name: found[name].tobytes() for name in found} == {name: arrays[name].tobytes() for name in names}
