@@ -282,7 +282,7 @@ class GPT(Module):
         rate = self.config.dropout if frozen("model.training", lambda: self.training) else 0.0
         drop = Sites(rate, late(lambda: self.dropout_seed), late(lambda: self.dropout_first))
         x = drop(embedding(ids, self.wte.weight, self.wpe.weight))
-        run = _twice if frozen("model.recompute_blocks", lambda: self.recompute_blocks) else _once
+        run = _twice if frozen("model.recompute_blocks", lambda: bool(self.recompute_blocks)) else _once
         for number, block in enumerate(self.h):
             with scope(f"h.{number}"):
                 x = run(block, x, drop)

@@ -12,7 +12,7 @@ from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.optim import warmup_cosine
 from forgenb.storage.documents import shown
 from forgenb.train.checks import is_number
-from forgenb.train.loop.masks import PASS, PASSES, STEP
+from forgenb.train.loop.masks import PASS, PASSES, STEP, is_rule
 
 __all__ = ["TrainConfig"]
 
@@ -121,7 +121,7 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
                 yield f"{name} must be the name of a file, got {shown(value)}"
-        if self.seed_rule not in (STEP, PASS):
+        if not is_rule(self.seed_rule):
             yield f"seed_rule must be {STEP!r} or {PASS!r}, got {shown(self.seed_rule)}"
         frozen: object = self.freeze_embeddings
         if not isinstance(frozen, bool):

@@ -79,8 +79,10 @@ def quantize_run(source: StrPath, out: StrPath, group: int = 64, backend: str | 
     Raises
     ------
     ArgumentError
-        `group` is no size, the run is quantised already, its text is missing or has changed, `out` is not empty, or
-        there is no such backend.
+        `group` is no size, `source` or `out` no name, the run is quantised already, its text is missing or has
+        changed, or `out` is not empty.
+    BackendError
+        There is no such backend.
     CheckpointError
         `source` holds no run or no checkpoint, something in it is damaged, or the new folder cannot be written.
         Whatever is raised, nothing is left of `out`.
@@ -91,7 +93,7 @@ def quantize_run(source: StrPath, out: StrPath, group: int = 64, backend: str | 
     if is_quantized(path):
         raise ArgumentError(f"{str(path)!r} is quantised already: give the run that it was made of.")
     corpus = learned(folder, checkpoint)
-    spare = sum(array.nbytes for array in checkpoint.optimizer.values())
+    size = os.path.getsize(path) - sum(array.nbytes for array in checkpoint.optimizer.values())
     with use(backend or folder.config.backend):
         made = RunFolder.create(out, folder.config, folder.text_sha256, folder.characters)
         try:
@@ -105,5 +107,4 @@ def quantize_run(source: StrPath, out: StrPath, group: int = 64, backend: str | 
         except BaseException:
             made.discard()
             raise
-    smaller = os.path.getsize(made.best)
-    return QuantizedRun(made, group, os.path.getsize(path) - spare, smaller, before, after, len(corpus.inputs))
+    return QuantizedRun(made, group, size, os.path.getsize(made.best), before, after, len(corpus.inputs))

@@ -16,6 +16,7 @@ from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.documents import MOST, bounded, encoded, parsed, shown
 from forgenb.storage.files import check_own, remove_temporaries, write_whole
 from forgenb.storage.opening import StrPath, read_small
+from forgenb.train import checks
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.vocabulary import read_vocabulary
 from forgenb.train.persistence.places import Places, make_folder, remove_folders
@@ -60,7 +61,7 @@ class RunFolder(Places):
         CheckpointError
             The file cannot be written; nothing is left behind.
         """
-        made, held = make_folder(Path(path))
+        made, held = make_folder(Path(checks.place_of("a run", path)))
         if held:
             raise ArgumentError(
                 f"The run folder {os.fspath(path)!r} is not empty (it holds {held[0]!r}), and nothing is "
@@ -84,7 +85,7 @@ class RunFolder(Places):
             The folder holds no run; its ``config.json`` or ``vocab.json`` is damaged; or one of its files is a link, a
             folder or a device, through which a run would read or write what is not its own.
         """
-        place = Path(path) / "config.json"
+        place = Path(checks.place_of("a run", path)) / "config.json"
         if not os.path.lexists(place):
             raise CheckpointError(
                 f"{os.fspath(path)!r} holds no run: there is no config.json in it. Give the folder that a "

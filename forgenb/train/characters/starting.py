@@ -11,6 +11,7 @@ from typing import Any
 from forgenb.data import CharTokenizer
 from forgenb.errors import ArgumentError, CheckpointError
 from forgenb.storage.opening import StrPath
+from forgenb.train import checks
 from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint
 from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.reopening import SIZES, best_of
@@ -33,7 +34,7 @@ def config_from(path: StrPath, choices: dict[str, Any]) -> TrainConfig:
     Raises
     ------
     ArgumentError
-        `choices` has other sizes.
+        `choices` has other sizes, or `path` is no name.
     CheckpointError
         There is no such run or checkpoint, or it is damaged.
     """
@@ -70,7 +71,7 @@ def vocabulary_from(config: TrainConfig, known: Checkpoint | None, world: World 
 
 
 def _found(path: StrPath) -> tuple[Path, Checkpoint]:
-    if not os.path.isdir(path):
+    if not os.path.isdir(checks.place_of("a run that begins with another", path)):
         return Path(path), load_checkpoint(path)
     try:
         return best_of(RunFolder.open(path))

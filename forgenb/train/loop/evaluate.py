@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from forgenb.errors import ArgumentError
 from forgenb.nn.modes import evaluating
 from forgenb.train import checks
 from forgenb.train.distributed import World
@@ -39,9 +40,14 @@ def evaluate(
     Raises
     ------
     ArgumentError
-        If `at_once` is not a whole number above 0.
+        If `at_once` is not a whole number above 0, there are no windows, or not as many targets as inputs.
     """
     at_once = checks.whole("evaluate", "at_once", at_once)
+    if not len(inputs) or len(targets) != len(inputs):
+        raise ArgumentError(
+            f"evaluate needs at least one window and the targets of each, got {len(inputs)} inputs and {len(targets)} "
+            "targets"
+        )
     total = 0.0
     rank, size = (0, 1) if world is None else (world.rank, world.size)
     with evaluating(model):

@@ -3,20 +3,27 @@
 Imports modules and random numbers; when a step begins is for others to say.
 """
 
+from typing import Any
+
 from forgenb import random
 from forgenb.errors import ArgumentError
 from forgenb.nn import Dropout, Module
 
-__all__ = ["PASS", "PASSES", "STEP", "Masks", "agreed_rule", "checked_rule"]
+__all__ = ["PASS", "PASSES", "STEP", "Masks", "agreed_rule", "checked_rule", "is_rule"]
 
 STEP, PASS = "step", "pass"
 PASSES = 1000
 """Seeds that each step has under the rule "pass"."""
 
 
-def checked_rule(caller: str, rule: object) -> str:
+def is_rule(rule: object) -> bool:
+    """Whether it is one of the two."""
+    return isinstance(rule, str) and rule in (STEP, PASS)
+
+
+def checked_rule(caller: str, rule: Any) -> str:
     """The rule, or an ArgumentError where it is none."""
-    if not isinstance(rule, str) or rule not in (STEP, PASS):
+    if not is_rule(rule):
         raise ArgumentError(f"{caller} got seed_rule={rule!r}: it must be {STEP!r} or {PASS!r}")
     return rule
 

@@ -24,6 +24,7 @@ from forgenb.train.workers.share import (
     descent,
     refuse_buffers,
     samples_of,
+    share_of_loss,
     shares,
     variant,
 )
@@ -115,7 +116,7 @@ class AccumulatedStep:
         total = 0.0
         for first, part in self._cut(arrays, samples):
             twin.follow(first)
-            loss = twin.model.loss(*part) * (len(part[0]) / samples)
+            loss = share_of_loss(twin.model, part, len(part[0]) / samples)
             loss.backward()
             total += loss.item()
         twin.lead()
@@ -123,7 +124,7 @@ class AccumulatedStep:
 
     def _recorded(self, arrays: Sequence[np.ndarray], samples: int) -> tuple[float, Any]:
         key = variant(self.model, arrays)
-        if key not in self._made:
+        if key not in self._made or self._made[key][2].changed():
             self._made[key] = self._record(arrays, samples)
         share, gradients, update, norm, sums = self._made[key]
         total = 0.0

@@ -19,7 +19,16 @@ from forgenb.train import checks
 from forgenb.train.steps.programs import Update, grad_update
 from forgenb.train.workers.twin import Twin
 
-__all__ = ["PartialUpdate", "checked_workers", "descent", "refuse_buffers", "samples_of", "shares", "variant"]
+__all__ = [
+    "PartialUpdate",
+    "checked_workers",
+    "descent",
+    "refuse_buffers",
+    "samples_of",
+    "share_of_loss",
+    "shares",
+    "variant",
+]
 
 
 def shares(samples: int, workers: int) -> list[slice]:
@@ -97,14 +106,7 @@ class PartialUpdate:
         self.inputs = [from_array(a, model.parameters()[0].backend) for a in arrays]
         with recording() as recorder:
             recorder.inputs = self.inputs
-            mean = self._twin.model.loss(*self.inputs)
-            if not isinstance(mean, Tensor) or mean.shape:
-                got = f"a tensor of shape {mean.shape}" if isinstance(mean, Tensor) else type(mean).__name__
-                raise ArgumentError(
-                    f"a batch is shared out by its mean loss, a tensor without dimensions, and "
-                    f"{type(model).__name__}.loss gave {got}: take the mean over the samples"
-                )
-            loss = mean * (len(arrays[0]) / samples)
+            loss = share_of_loss(self._twin.model, self.inputs, len(arrays[0]) / samples)
         loss.name = "loss"
         self.update: Update = grad_update(loss)
 
@@ -116,6 +118,24 @@ class PartialUpdate:
     def lead(self) -> None:
         """After a run, tell the model how many masks have been drawn."""
         self._twin.lead()
+
+
+def share_of_loss(model: Any, arrays: Sequence[Any], share: float) -> Tensor:
+    """The mean loss of some samples times their share of a batch.
+
+    Raises
+    ------
+    ArgumentError
+        If the model's loss is no tensor without dimensions.
+    """
+    mean = model.loss(*arrays)
+    if not isinstance(mean, Tensor) or mean.shape:
+        got = f"a tensor of shape {mean.shape}" if isinstance(mean, Tensor) else type(mean).__name__
+        raise ArgumentError(
+            f"a batch is shared out by its mean loss, a tensor without dimensions, and {type(model).__name__}.loss "
+            f"gave {got}: take the mean over the samples"
+        )
+    return mean * share
 
 
 def checked_workers(caller: str, model: Any, optimizer: Any, clip_norm: Any) -> None:
@@ -137,7 +157,8 @@ def checked_workers(caller: str, model: Any, optimizer: Any, clip_norm: Any) -> 
 def variant(model: Module, arrays: Sequence[np.ndarray]) -> tuple:
     """What the recordings of a step depend on: another needs another recording."""
     learned = tuple(p.requires_grad for p in model.parameters())
-    return model.training, getattr(model, "recompute_blocks", False), learned, *((a.shape, a.dtype) for a in arrays)
+    recomputed = bool(getattr(model, "recompute_blocks", False))
+    return model.training, recomputed, learned, *((a.shape, a.dtype) for a in arrays)
 
 
 def refuse_buffers(model: Module) -> None:

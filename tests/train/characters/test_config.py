@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 
 from forgenb.errors import ArgumentError, CheckpointError
@@ -52,6 +53,7 @@ def test_defaults_are_the_recipe():
         ("accumulate", 0, "accumulate must be a whole number of at least 1, got 0"),
         ("accumulate", 5, "accumulate must divide batch, got 5 parts and a batch of 12"),
         ("seed_rule", "own", "seed_rule must be 'step' or 'pass', got 'own'"),
+        ("seed_rule", np.arange(2), "seed_rule must be 'step' or 'pass'"),
         ("seed_rule", [], r"seed_rule must be 'step' or 'pass', got \[\]"),
     ],
 )

@@ -99,6 +99,10 @@ def test_refusals_leave_nothing(run, tmp_path, text):
         quantize_run(tmp_path / "nowhere", out)
     with pytest.raises(BackendError, match="there is no backend 'cup'"):
         quantize_run(run.path, out, backend="cup")
+    for wrong in (5, None, "", "a\0b", b"run"):
+        for pair in ((wrong, out), (run.path, wrong)):
+            with pytest.raises(ArgumentError, match="a run needs the name of a file or a folder"):
+                quantize_run(*pair)
     with pytest.raises(ArgumentError, match="The run folder .* is not empty"):
         quantize_run(run.path, run.path)
     quantize_run(run.path, tmp_path / "q")

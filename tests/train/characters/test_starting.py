@@ -123,6 +123,9 @@ def test_what_is_no_run_is_refused(tmp_path):
         config_from(tmp_path, CHOICES)
     with pytest.raises(CheckpointError, match=r"a model of the Hugging Face hub: .*from_pretrained .*docs/finetune.md"):
         config_from(GOLDEN, CHOICES)
+    for wrong in (5, None, "", "a\0b"):
+        with pytest.raises(ArgumentError, match="a run that begins with another needs the name of a file or a folder"):
+            config_from(wrong, CHOICES)
     with pytest.raises(CheckpointError, match="none.safetensors"):
         CharRun.start(TrainConfig(start=str(tmp_path / "none.safetensors")), tmp_path / "run")
 

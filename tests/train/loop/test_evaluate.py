@@ -48,3 +48,9 @@ def test_windows_at_once(fake):
     assert [count for _, count, _, _ in model.asked] == [2, 2, 1]
     with pytest.raises(ArgumentError, match="evaluate got at_once=0: it must be a whole number of at least 1"):
         evaluate(model, ids, ids, at_once=0)
+
+
+@pytest.mark.parametrize(("inputs", "targets"), [(0, 0), (4, 6), (6, 4)])
+def test_each_window_needs_its_targets(fake, inputs, targets):
+    with pytest.raises(ArgumentError, match=f"got {inputs} inputs and {targets} targets"):
+        evaluate(fake(), np.zeros((inputs, 8), np.int64), np.zeros((targets, 8), np.int64), at_once=2)

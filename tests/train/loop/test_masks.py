@@ -1,5 +1,6 @@
 """The seeds of dropout, by either rule."""
 
+import numpy as np
 import pytest
 
 import forgenb as fnb
@@ -53,3 +54,5 @@ def test_one_rule_for_a_trainer_and_its_step():
         agreed_rule("step", "pass")
     with pytest.raises(ArgumentError, match="a Trainer got seed_rule='': it must be 'step' or 'pass'"):
         agreed_rule("", None)
+    with pytest.raises(ArgumentError, match="must be 'step' or 'pass'"):
+        agreed_rule(np.array(["step", "pass"]), None)

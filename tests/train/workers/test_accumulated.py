@@ -132,6 +132,27 @@ def test_frozen_parameters_and_the_mode_are_followed():
     assert np.isfinite(first)
 
 
+def test_whether_blocks_are_computed_again_is_true_or_false():
+    model = GPT(GPTConfig(11, 8, 1, 2, 8))
+    step = AccumulatedStep(model, optim.SGD(model.named_parameters(), 0.1), None, 2)
+    for flag in (True, 1, np.True_):
+        model.recompute_blocks = flag
+        step(*IDS[0])
+    assert len(step._made) == 1
+
+
+def test_a_loss_that_is_no_mean_is_refused():
+    class Number(Drops):
+        def loss(self, x, y):
+            return 3.0
+
+    for eager in (False, True):
+        model = Number()
+        step = AccumulatedStep(model, optim.SGD(model.parameters(), 0.1), None, 2, eager=eager)
+        with pytest.raises(ArgumentError, match=r"a tensor without dimensions, and Number.loss gave float"):
+            step(np.ones((4, 3), "float32"), np.ones((4, 1), "float32"))
+
+
 def test_arguments_are_checked():
     model = Drops()
     sgd = optim.SGD(model.parameters(), 0.1)
