@@ -151,9 +151,10 @@ def pieces(codes: NDArray, ends: NDArray, group: int, start: int, stop: int) -> 
         count = min(PIECE, stop - position)
         packed = codes[(position - start) // 2 :][: -(-count // 2)]
         code = np.stack([packed & LEVELS, packed >> BITS], axis=1).reshape(-1)[:count].astype(np.float64)
-        low, high = _ends_at(ends, group, position, count)
         with np.errstate(invalid="ignore"):  # of ends that are not finite, which whoever reads a file looks for
-            yield position, (((LEVELS - code) * low + code * high) / LEVELS).astype(ENDS)
+            low, high = _ends_at(ends, group, position, count)
+            values = (((LEVELS - code) * low + code * high) / LEVELS).astype(ENDS)
+        yield position, values
 
 
 def _ends_at(ends: NDArray, group: int, start: int, count: int) -> tuple[NDArray, NDArray]:

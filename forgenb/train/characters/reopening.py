@@ -13,10 +13,11 @@ from forgenb.storage.opening import StrPath
 from forgenb.storage.quantized.reading import is_quantized
 from forgenb.train.characters.build import gpt_config
 from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint
+from forgenb.train.characters.config import TrainConfig
 from forgenb.train.characters.corpus import Corpus, prepare
 from forgenb.train.characters.run_folder import RunFolder
 
-__all__ = ["best_of", "check_learned", "checkpoint_of", "learned", "reopen"]
+__all__ = ["SIZES", "best_of", "check_learned", "checkpoint_of", "learned", "other_sizes", "reopen"]
 
 SIZES = ("layers", "heads", "width", "context")
 BYTES = 16
@@ -55,17 +56,19 @@ def checkpoint_of(folder: RunFolder, path: Path) -> Checkpoint:
         See `load_checkpoint`; or it is of a model of other sizes than config.json says.
     """
     checkpoint = load_checkpoint(path)
-    wrong = [
-        f"{name} {getattr(checkpoint.config, name)} (config.json says {getattr(folder.config, name)})"
-        for name in SIZES
-        if getattr(checkpoint.config, name) != getattr(folder.config, name)
-    ]
+    wrong = other_sizes(checkpoint.config, folder.config, "config.json says")
     if wrong:
         raise CheckpointError(
             f"{str(path)!r} does not belong to the config.json beside it: it holds a model of {', '.join(wrong)}. Put "
             "the file back that the run wrote."
         )
     return checkpoint
+
+
+def other_sizes(config: TrainConfig, known: TrainConfig, said: str) -> list[str]:
+    """Which sizes of a model differ from those of `known`, in words; none where it is the same model."""
+    pairs = [(name, getattr(config, name), getattr(known, name)) for name in SIZES]
+    return [f"{name} {own} ({said} {other})" for name, own, other in pairs if own != other]
 
 
 def best_of(folder: RunFolder) -> tuple[Path, Checkpoint]:

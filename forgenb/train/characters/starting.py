@@ -4,7 +4,6 @@ Imports `reopening`, `checkpoint` and `config`; no model is made here.
 """
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from forgenb.storage.opening import StrPath
 from forgenb.train import checks
 from forgenb.train.characters.checkpoint import Checkpoint, load_checkpoint
 from forgenb.train.characters.config import TrainConfig
-from forgenb.train.characters.reopening import SIZES, best_of
+from forgenb.train.characters.reopening import SIZES, best_of, other_sizes
 from forgenb.train.characters.run_folder import RunFolder
 from forgenb.train.distributed import World
 
@@ -85,8 +84,7 @@ def _found(path: StrPath) -> tuple[Path, Checkpoint]:
 
 
 def _check_sizes(config: TrainConfig, checkpoint: Checkpoint) -> None:
-    own, other = asdict(config), asdict(checkpoint.config)
-    wrong = [f"{name} {own[name]} (it has {other[name]})" for name in SIZES if own[name] != other[name]]
+    wrong = other_sizes(config, checkpoint.config, "it has")
     if wrong:
         raise ArgumentError(
             f"A run that begins with the model in {config.start!r} has its sizes, which contradict {', '.join(wrong)}: "

@@ -179,3 +179,18 @@ def test_names_of_any_length_stay_in_one_paragraph(tmp_path):
         is_quantized(tmp_path / "a")
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 4000
+
+
+def test_ends_that_signal_are_read_in_silence(tmp_path):
+    stored, texts = packed("p", ARRAYS, 8)
+    stored["w.ends"].view("uint32")[0, 0] = 0x7F800001  # a signalling NaN, of which NumPy warns when it is converted
+    write_arrays(tmp_path / "a", stored, texts, STORED)
+    assert np.isnan(fnb.load(tmp_path / "a")["w"].numpy()).sum() == 8
+
+
+def test_a_reader_that_stops_leaves_the_warnings_of_numpy(path):
+    before = np.geterr()
+    with opened_arrays(path) as file:
+        for _ in file.parts("w"):
+            assert np.geterr() == before
+            break
