@@ -7,9 +7,9 @@ import sys
 from argparse import Namespace
 
 from forgenb.cli.common import Commands, say
-from forgenb.cli.source import add_source, check_known, chosen, restored
+from forgenb.cli.source import add_source, check_known, chosen
 from forgenb.cli.tracing import Tracing, add_options
-from forgenb.data import CharTokenizer, TextStream
+from forgenb.data import CharTokenizer, TextStream, Tokenizer
 from forgenb.errors import ArgumentError
 from forgenb.models import stream
 
@@ -21,11 +21,13 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "generate",
         help="write text with a trained model",
-        description="Continue a prompt with a trained model, character by character.",
+        description="Continue a prompt with a trained model, character by character or token by token.",
     )
     add_source(parser)
-    parser.add_argument("--prompt", metavar="TEXT", help="what to continue (default a new line)")
-    parser.add_argument("--tokens", type=int, default=200, metavar="N", help="how many characters (default 200)")
+    parser.add_argument("--prompt", metavar="TEXT", help="what to continue (default: a text begins)")
+    parser.add_argument(
+        "--tokens", type=int, default=200, metavar="N", help="how many characters, or tokens (default 200)"
+    )
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--greedy", action="store_true", help="always the most likely character")
     choice.add_argument("--temperature", type=float, default=0.8, metavar="T", help="wilder above 1 (default 0.8)")
@@ -39,14 +41,10 @@ def add_to(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Print the prompt and what follows as it is found."""
     choice, tracing = _choice(arguments), Tracing(arguments)
-    path, checkpoint = chosen(arguments)
-    tokenizer = checkpoint.tokenizer
-    prompt = _prompt(arguments.prompt, tokenizer)
-    ids = tokenizer.encode(prompt).tolist()
-    with (
-        restored(arguments, path, checkpoint) as model,
-        tracing.opened(tokenizer, ids, checkpoint.config.context) as tracer,
-    ):
+    source = chosen(arguments)
+    tokenizer = source.tokenizer
+    prompt, ids = _start(arguments.prompt, tokenizer)
+    with source.opened() as model, tracing.opened(tokenizer, ids, model.config.context) as tracer:
         added = stream(model, ids, arguments.tokens, **choice, tracer=tracer)
         say(prompt, end="")
         text = TextStream(tokenizer)
@@ -75,10 +73,14 @@ def _choice(arguments: Namespace) -> dict:
     return {name: getattr(arguments, name) for name in names}
 
 
-def _prompt(text: str | None, tokenizer: CharTokenizer) -> str:
+def _start(text: str | None, tokenizer: Tokenizer) -> tuple[str, list[int]]:
+    """What to continue, and its ids; where nothing is given, a text begins: behind the end of one, or in a new line."""
+    if text is None and tokenizer.end is not None:
+        return "", [tokenizer.end]
     if text is None:
-        return "\n" if "\n" in tokenizer.characters else tokenizer.characters[0]
+        unlearned = isinstance(tokenizer, CharTokenizer) and "\n" not in tokenizer.characters
+        text = tokenizer.decode([0]) if unlearned else "\n"
     if not text:
         raise ArgumentError("The prompt is empty; give at least one character to go on from.")
     check_known(text, tokenizer, "the prompt", "leave the others out")
-    return text
+    return text, tokenizer.encode(text).tolist()

@@ -4,6 +4,7 @@ Imports rich and `common`; where the bits come from is not known here.
 """
 
 import unicodedata
+from collections.abc import Sequence
 from itertools import groupby
 
 import numpy as np
@@ -29,8 +30,8 @@ RUNS = 4096
 """Pieces of one style that are printed at a time."""
 
 
-def print_heat(text: str, bits: NDArray[np.floating]) -> None:
-    """Print `text`, the background of each character after its bits ``(n,)``, and what the colours mean.
+def print_heat(pieces: Sequence[str], bits: NDArray[np.floating]) -> None:
+    """Print `pieces` of a text, the background of each after its bits ``(n,)``, and what the colours mean.
 
     Control characters other than tab and newline are shown as escapes, so that a text cannot steer the terminal. There
     are no colours outside of a terminal, or where NO_COLOR is set.
@@ -38,12 +39,12 @@ def print_heat(text: str, bits: NDArray[np.floating]) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
     levels = np.searchsorted(EDGES, bits, side="right").tolist()
     line = Text()
-    for number, (level, part) in enumerate(groupby(zip(levels, text), key=lambda pair: pair[0]), 1):
-        line.append(printable("".join(_visible(c) for _, c in part), console.file), STYLES[level])
+    for number, (level, part) in enumerate(groupby(zip(levels, pieces), key=lambda pair: pair[0]), 1):
+        line.append(printable("".join(_visible(c) for _, piece in part for c in piece), console.file), STYLES[level])
         if number % RUNS == 0:
             console.print(line, end="", soft_wrap=True)
             line = Text()
-    line.append("" if text.endswith("\n") else "\n")
+    line.append("" if "".join(pieces[-1:]).endswith("\n") else "\n")
     console.print(line, end="", soft_wrap=True)
     if console.color_system and not console.no_color:
         console.print(_legend(), soft_wrap=True)

@@ -7,8 +7,8 @@ import math
 from argparse import Namespace
 
 from forgenb.cli.common import Commands, say, say_json
-from forgenb.cli.source import add_source, check_known, chosen, restored
-from forgenb.data import CharTokenizer, load_text
+from forgenb.cli.source import add_source, check_known, chosen
+from forgenb.data import CharTokenizer, TextStream, Tokenizer, load_text
 from forgenb.errors import ArgumentError
 from forgenb.models import Surprisal, surprisal
 
@@ -25,9 +25,9 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "surprise",
         help="show which places of a text surprise a trained model",
-        description="Read a text with a trained model, and show how many bits each character has, given those before "
-        "it: in a terminal by colours, then as a sum, and the most surprising places with what was expected there. "
-        "The first character has nothing before it, and counts as 0 bits.",
+        description="Read a text with a trained model, and show how many bits each character or token has, given those "
+        "before it: in a terminal by colours, then as a sum, and the most surprising places with what was expected "
+        "there. The first one has nothing before it, and counts as 0 bits.",
     )
     parser.add_argument("file", metavar="FILE", help=f"the text, in UTF-8, of at most {MOST >> 20} MiB")
     add_source(parser)
@@ -45,9 +45,9 @@ def run(arguments: Namespace) -> int:
     if arguments.places < 0:
         raise ArgumentError(f"Nothing can be listed: --places must be at least 0, got {arguments.places}.")
     text = load_text(arguments.file, MOST)
-    path, checkpoint = chosen(arguments)
-    tokenizer = checkpoint.tokenizer
-    if arguments.lossy:
+    source = chosen(arguments)
+    tokenizer = source.tokenizer
+    if arguments.lossy and isinstance(tokenizer, CharTokenizer):
         ids = tokenizer.encode_lossy(text)
     else:
         advice = "take another text, or leave such characters out with --lossy"
@@ -55,17 +55,17 @@ def run(arguments: Namespace) -> int:
         ids = tokenizer.encode(text)
     if len(ids) < 2:
         raise ArgumentError(
-            f"Nothing can be said of {arguments.file!r}: it has {len(ids)} characters that the model knows, and bits "
-            "are counted from the second one on."
+            f"Nothing can be said of {arguments.file!r}: it has {len(ids)} tokens that the model knows, and bits are "
+            "counted from the second one on."
         )
-    with restored(arguments, path, checkpoint) as model:
+    with source.opened() as model:
         found = surprisal(model, ids, arguments.top, arguments.stride)
     show = _as_json if arguments.json else _as_text
-    show(found, tokenizer, len(text) - len(ids), arguments.places)
+    show(found, tokenizer, len(text) - len(tokenizer.decode(ids)), arguments.places)
     return 0
 
 
-def _as_json(found: Surprisal, tokenizer: CharTokenizer, left_out: int, places: int) -> None:
+def _as_json(found: Surprisal, tokenizer: Tokenizer, left_out: int, places: int) -> None:
     for place, (i, bits) in enumerate(zip(found.ids.tolist(), found.bits.tolist())):
         row = {"position": place, "token": tokenizer.decode([i]), "bits": bits}
         say_json(row | {"candidates": _expected(found, tokenizer, place)})
@@ -82,23 +82,33 @@ def _as_json(found: Surprisal, tokenizer: CharTokenizer, left_out: int, places: 
     )
 
 
-def _expected(found: Surprisal, tokenizer: CharTokenizer, place: int) -> list[dict]:
+def _expected(found: Surprisal, tokenizer: Tokenizer, place: int) -> list[dict]:
     """The candidates of a place, the most probable first; none at the first one."""
     rows = zip(found.candidates[place].tolist(), found.probabilities[place].tolist())
     return [{"token": tokenizer.decode([i]), "probability": p} for i, p in rows if place]
 
 
-def _as_text(found: Surprisal, tokenizer: CharTokenizer, left_out: int, places: int) -> None:
+def _as_text(found: Surprisal, tokenizer: Tokenizer, left_out: int, places: int) -> None:
     from forgenb.cli.heat import print_heat
 
-    text = tokenizer.decode(found.ids)
-    print_heat(text, found.bits)
+    pieces = _pieces(found, tokenizer)
+    print_heat(pieces, found.bits)
     left = f" ({left_out} of others were left out)" if left_out else ""
+    count = sum(map(len, pieces))
+    joined = f" in {len(pieces)} tokens" if count != len(pieces) else ""
     say(
-        f"{len(text)} characters{left}, {found.total:.1f} bits: {found.per_character(tokenizer):.3f} a character, "
+        f"{count} characters{joined}{left}, {found.total:.1f} bits: {found.per_character(tokenizer):.3f} a character, "
         f"{found.per_byte(tokenizer):.3f} a byte, perplexity {found.perplexity:.2f}"
     )
     for place in found.places(places).tolist() if places else []:
         expected = ", ".join(f"{c['token']!r} {c['probability']:.1%}" for c in _expected(found, tokenizer, place))
-        before = text[max(place - BEFORE, 0) : place]
-        say(f"{place:>8}  {found.bits[place]:5.1f} bits  {text[place]!r} after {before!r}, expected {expected}")
+        before = "".join(pieces[max(place - BEFORE, 0) : place])[-BEFORE:]
+        say(f"{place:>8}  {found.bits[place]:5.1f} bits  {pieces[place]!r} after {before!r}, expected {expected}")
+
+
+def _pieces(found: Surprisal, tokenizer: Tokenizer) -> list[str]:
+    """What each id adds to the text; a character of several ids stands at its last one."""
+    stream = TextStream(tokenizer)
+    pieces = [stream.push(i) for i in found.ids.tolist()]
+    pieces[-1] += stream.finish()
+    return pieces

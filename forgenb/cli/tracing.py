@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from forgenb.cli.common import Parser, check_file, termination_interrupts
-from forgenb.data import CharTokenizer
+from forgenb.data import Tokenizer
 from forgenb.errors import ArgumentError
 from forgenb.models import StepTrace, Tracer, attention_matrix, plot_attention
 from forgenb.models.trace_json import trace_object
@@ -56,7 +56,7 @@ class Tracing:
             raise ArgumentError(f"--trace and --attention name one file, {self._trace!r}; name two.")
 
     @contextmanager
-    def opened(self, tokenizer: CharTokenizer, prompt: list[int], context: int) -> Iterator[Tracer | None]:
+    def opened(self, tokenizer: Tokenizer, prompt: list[int], context: int) -> Iterator[Tracer | None]:
         """Give what traces, inside a ``with`` block; the files are there after it, unless that raises.
 
         A record is written as soon as it is there, and kept where the picture needs it.
