@@ -1,6 +1,7 @@
 """The judges of all exercises, a file a chapter; importing this fills `forgenb.course.exercise.EXERCISES`."""
 
 from . import arrays as arrays
+from . import dropout as dropout
 from . import embeddings as embeddings
 from . import layernorm as layernorm
 from . import scalar_tape as scalar_tape
