@@ -79,6 +79,15 @@ def test_a_trace_and_a_picture_leave_the_text_as_it_is(forgenb, trained, tmp_pat
     assert (tmp_path / "none.jsonl").read_bytes() == b""
 
 
+@pytest.fixture
+def _interruptible():
+    """Python's own handler, which a process that was started in the background lacks."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_trace_that_is_interrupted_leaves_the_old_file(forgenb, trained, tmp_path, monkeypatch, number):
     (tmp_path / "t.jsonl").write_text("old")
