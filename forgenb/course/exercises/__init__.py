@@ -1,9 +1,11 @@
 """The judges of all exercises, a file a chapter; importing this fills `forgenb.course.exercise.EXERCISES`."""
 
 from . import arrays as arrays
+from . import checking as checking
 from . import dropout as dropout
 from . import embeddings as embeddings
 from . import layernorm as layernorm
+from . import optimisers as optimisers
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
