@@ -239,8 +239,11 @@ for decay in (0.1, 0.001):
 # 0.5. Then $\hat m = 0.5$ and $\hat v = 0.25$ at every step, the first part is 0.01, and the rest is
 # $0.001 \, p$:
 #
-# $$ 1 - 0.01 - 0.001 = 0.989, \qquad 0.989 - 0.01 - 0.000989 = 0.978011, \qquad
-#    0.978011 - 0.01 - 0.000978011 = 0.967032989. $$
+# $$ \begin{aligned}
+# 1 - 0.01 - 0.001 &= 0.989 \\
+# 0.989 - 0.01 - 0.000989 &= 0.978011 \\
+# 0.978011 - 0.01 - 0.000978011 &= 0.967032989
+# \end{aligned} $$
 
 # %%
 three = one_step(lambda p: fnb.optim.AdamW(p, lr=0.01, betas=(0.9, 0.999), weight_decay=0.1), 1.0, 0.5, steps=3)
@@ -260,8 +263,9 @@ assert np.allclose(shrunk, library_walk(lambda p: fnb.optim.AdamW(p, 0.3, (0.9, 
 #
 # ## The paths
 #
-# All on one map. SGD zigzags across and creeps along. Momentum swings and arrives. RMSprop and Adam, which give each
-# direction its own size, first move as far along as across, as if the valley were round.
+# Four of them in the same valley. SGD zigzags across and creeps along. Momentum swings and arrives.
+# RMSprop and Adam, which give each direction its own size, first move as far along as across, as if the valley were
+# round.
 
 # %% {"mystnb": {"image": {"alt": "Paths in a narrow valley: a zigzag, a swing, and two diagonals that bend"}}}
 paths = {"SGD": descent, "momentum": heavy, "RMSprop": scaled, "Adam": both}

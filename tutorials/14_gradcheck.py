@@ -15,6 +15,8 @@
 # So the rule, given the cotangent $w$, must return the slopes of $s$. That is the whole check.
 
 # %%
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -132,7 +134,7 @@ try:
     fnb.gradcheck(fnb.ops.relu, np.array([1.0, 0.0, -1.0]))
 except fnb.errors.ArgumentError as error:
     told = str(error)
-print(told)
+print(textwrap.fill(told, 88))
 assert "not differentiable here: at entry (1,)" in told
 assert fnb.gradcheck(fnb.ops.relu, np.array([1.0, 1e-6, -1.0]))
 
@@ -170,7 +172,7 @@ def mistake_of(f, rule, *inputs, **settings):
     try:
         fnb.gradcheck(fnb.custom_op(f, rule), *inputs, **settings)
     except fnb.errors.GradcheckError as error:
-        print(f"{error.mistake}:{str(error).partition('The usual mistake:')[2]}")
+        print(textwrap.fill(f"{error.mistake}:{str(error).partition('The usual mistake:')[2]}", 88))
         return error.mistake
     return "right"
 
