@@ -48,7 +48,7 @@ nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "executed" / source_hash(HERE.parent))
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 300
 nb_merge_streams = True
 nb_output_stderr = "warn"
 
