@@ -22,7 +22,7 @@ STYLES = (
     "",
     "black on color(230)",
     "black on color(222)",
-    "black on color(215)",
+    "black on color(178)",
     "black on color(209)",
     "bright_white on color(160)",
 )

@@ -100,6 +100,8 @@ class GPT2Tokenizer:
             return cls(read_vocabulary(vocab), read_merges(merges))
         if whole.exists():
             return cls(*read_tokenizer(whole))
+        if not place.is_dir():
+            raise CheckpointError(f"{str(place)!r} is no folder: give one with GPT-2's files; none is downloaded")
         raise CheckpointError(f"{str(place)!r} has no tokenizer: it needs vocab.json and merges.txt, or tokenizer.json")
 
     def __len__(self) -> int:
@@ -112,7 +114,7 @@ class GPT2Tokenizer:
         except ImportError as error:
             raise ArgumentError(
                 f"encoding as GPT-2 does needs the library tokenizers, which cannot be imported ({error}): "
-                "pip install forgenb[gpt2]"
+                "pip install 'forgenb[gpt2]'"
             ) from None
         encoder = Tokenizer(models.BPE(self._vocabulary, self._merges))
         encoder.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

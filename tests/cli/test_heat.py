@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from rich.color import ColorSystem
+from rich.style import Style
 
-from forgenb.cli.heat import print_heat
+from forgenb.cli.heat import EDGES, STYLES, print_heat
 
 BITS = np.array([0, 0.5, 1, 3.9, 4, 8, 11.9, 12, 50])
 TEXT = "abcdefg\nh"
@@ -21,11 +23,16 @@ def terminal(monkeypatch):
 def test_backgrounds_go_by_bits(terminal, capsys):
     print_heat(TEXT, BITS)
     first, second, legend = capsys.readouterr().out.splitlines()
-    wanted = [("c", "30;48;5;230"), ("d", "30;48;5;222"), ("e", "30;48;5;215"), ("fg", "30;48;5;209")]
+    wanted = [("c", "30;48;5;230"), ("d", "30;48;5;222"), ("e", "30;48;5;178"), ("fg", "30;48;5;209")]
     assert first == "ab" + "".join(f"\x1b[{style}m{text}\x1b[0m" for text, style in wanted)
     assert second == "\x1b[97;48;5;160mh\x1b[0m"
     assert legend.startswith("bits:  below 1  \x1b[30;48;5;230m from 1 \x1b[0m")
     assert legend.endswith("\x1b[97;48;5;160m from 12 \x1b[0m")
+
+
+def test_every_step_has_a_colour_of_its_own_among_sixteen():
+    grounds = [Style.parse(style).bgcolor for style in STYLES[1:]]
+    assert len({ground.downgrade(ColorSystem.STANDARD).number for ground in grounds}) == len(EDGES)
 
 
 def test_pieces_join_without_a_seam(terminal, capsys, monkeypatch):

@@ -68,3 +68,8 @@ def test_a_tokenizer_of_another_model(hub, refused, tmp_path):
 def test_a_folder_without_a_tokenizer(hub, refused, tmp_path):
     (tmp_path / "hub/merges.txt").unlink()
     assert "'hub' has no tokenizer: it needs vocab.json and merges.txt" in refused("generate", "--pretrained", "hub")
+
+
+def test_a_name_on_the_hub_is_no_folder(hub, refused):
+    message = refused("generate", "--pretrained", "openai-community/gpt2")
+    assert "'openai-community/gpt2' is no folder: give one with GPT-2's files; none is downloaded" in message

@@ -98,7 +98,7 @@ def test_without_the_library_only_encoding_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     tokenizer = GPT2Tokenizer(VOCABULARY, MERGES)
     assert tokenizer.decode([VOCABULARY["the"]]) == "the"
-    with pytest.raises(ArgumentError, match=r"needs the library tokenizers.*pip install forgenb\[gpt2\]"):
+    with pytest.raises(ArgumentError, match=r"needs the library tokenizers.*pip install 'forgenb\[gpt2\]'"):
         tokenizer.encode("the")
 
 

@@ -68,7 +68,7 @@ def test_the_bytes_of_the_table():
 
 def test_options_that_the_page_names_are_there():
     named = set(re.findall(r"--([a-z][a-z-]*)", PAGE))
-    flags = {"from", "freeze-embeddings", "recompute", "resume", "patience", "out"}
+    flags = {"from", "freeze-embeddings", "recompute", "resume", "patience", "out", "pretrained"}
     assert named <= {name.replace("_", "-") for name in OPTIONS} | flags
     assert {"from", "freeze-embeddings", "accumulate", "seed-rule", "recompute"} <= named
 

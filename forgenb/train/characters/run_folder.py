@@ -94,6 +94,11 @@ class RunFolder(Places):
         check_own(Path(path) / name for name in FILES)
         about = parsed(read_small(place, MOST), f"{str(place)!r} is damaged: it")
         version = about.get("format")
+        if version is None and os.path.lexists(Path(path) / "model.safetensors"):
+            raise CheckpointError(
+                f"{os.fspath(path)!r} holds no run but a model of the Hugging Face hub: "
+                "forgenb.models.GPT.from_pretrained reads it, and forgenb generate and surprise do with --pretrained."
+            )
         if type(version) is not int or version != FORMAT:
             raise CheckpointError(f"{str(place)!r} has format {shown(version)}, this forgenb reads {FORMAT}.")
         digest, characters = about.get("text_sha256"), about.get("characters")

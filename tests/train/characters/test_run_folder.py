@@ -76,6 +76,15 @@ def test_a_damaged_folder(tmp_path, content, message):
         RunFolder.open(tmp_path)
 
 
+def test_a_model_of_the_hub_is_no_run(tmp_path):
+    (tmp_path / "config.json").write_text('{"n_embd": 8}')
+    with pytest.raises(CheckpointError, match="config.json' has format None"):
+        RunFolder.open(tmp_path)
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(CheckpointError, match="holds no run but a model of the .* hub: .* do with --pretrained"):
+        RunFolder.open(tmp_path)
+
+
 def test_files_that_are_not_its_own(tmp_path):
     RunFolder.create(tmp_path / "run", CONFIG, "", 1)
     (tmp_path / "mine").write_text("mine")
