@@ -105,8 +105,8 @@ assert (w.grad, x.grad, b.grad) == (bend * -1.5, bend * 0.5, bend)
 
 
 # %% [markdown]
-# Do the differences of chapter 1 agree? The next function compares the two for any function of scalars. It calls the function
-# twice for every input; `backward` is called once.
+# Do the differences of chapter 1 agree? `compare` puts the two side by side for any function of scalars. It calls the
+# function twice for every input; `backward` is called once.
 
 
 # %%
