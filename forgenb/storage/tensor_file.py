@@ -59,7 +59,7 @@ class InPieces:
         piece
             A row-major array of one axis and the array's dtype, which becomes the values from there on.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} reads no piece")
 
     def pieces(self, name: str) -> Iterator[tuple[int, int]]:
         """First position and end of each piece of one array."""
