@@ -10,4 +10,5 @@ from . import optimisers as optimisers
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
+from . import speed as speed
 from . import ten_minutes as ten_minutes
