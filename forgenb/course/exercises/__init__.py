@@ -6,6 +6,7 @@ from . import dropout as dropout
 from . import embeddings as embeddings
 from . import kernels as kernels
 from . import layernorm as layernorm
+from . import matmul as matmul
 from . import optimisers as optimisers
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
