@@ -4,9 +4,12 @@ from . import arrays as arrays
 from . import checking as checking
 from . import dropout as dropout
 from . import embeddings as embeddings
+from . import kernels as kernels
 from . import layernorm as layernorm
+from . import matmul as matmul
 from . import optimisers as optimisers
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
+from . import speed as speed
 from . import ten_minutes as ten_minutes
