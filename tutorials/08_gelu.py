@@ -162,7 +162,7 @@ assert np.allclose(slope_of(fnb.ops.silu, z)[1], s + z * s * (1 - s))
 # $$ \operatorname{gelu}(x) = x \, \Phi(x), \qquad \operatorname{gelu}'(x) = \Phi(x) + x \, \varphi(x). $$
 #
 # This form is `fnb.ops.gelu_erf`: the area is known under the name of the error function,
-# $\Phi(x) = \frac12 (1 + \operatorname{erf}(x / \sqrt 2))$, which is `fnb.ops.erf`. The same authors gave another form,
+# $\Phi(x) = \frac12 (1 + \operatorname{erf}(x / \sqrt 2))$, which is `fnb.ops.erf`. Its authors gave another form too,
 # made of a tanh, that nearly agrees, and many models were trained with that one. It is `fnb.ops.gelu`:
 #
 # $$ \operatorname{gelu}(x) \approx \tfrac12 x \, (1 + \tanh u), \qquad

@@ -1,6 +1,7 @@
 """The judges of all exercises, a file a chapter; importing this fills `forgenb.course.exercise.EXERCISES`."""
 
 from . import arrays as arrays
+from . import attention as attention
 from . import checking as checking
 from . import dropout as dropout
 from . import embeddings as embeddings
