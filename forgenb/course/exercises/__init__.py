@@ -8,6 +8,7 @@ from . import embeddings as embeddings
 from . import gelu as gelu
 from . import layernorm as layernorm
 from . import optimisers as optimisers
+from . import routines as routines
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
