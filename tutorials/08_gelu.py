@@ -13,10 +13,11 @@ import numpy as np
 import forgenb as fnb
 
 draws = np.random.default_rng(0)
-x = draws.normal(size=(5, 4))
+x = draws.normal(size=(20, 4))
 first, second = draws.normal(size=(4, 6)), draws.normal(size=(6, 3))
 assert np.allclose((x @ first) @ second, x @ (first @ second))  # two layers, one matrix
-assert not np.allclose(np.maximum(x @ first, 0) @ second, np.maximum(x @ (first @ second), 0))
+best = np.linalg.lstsq(x, np.maximum(x @ first, 0) @ second)[0]
+assert not np.allclose(x @ best, np.maximum(x @ first, 0) @ second)  # with a bend, none
 
 # %% [markdown]
 # ## One rule for all
@@ -187,7 +188,8 @@ assert exact_slope.max() > 1.12
 # $$ \operatorname{gelu}'(x) = s + x \cdot s (1 - s) \cdot 2 u', \qquad
 #    2 u' = 2\sqrt{2 / \pi} \; (1 + 3 \cdot 0.044715 \, x^2). $$
 #
-# Now the kernels. The gate is the sigmoid, and its two numbers are $2\sqrt{2 / \pi}$ and $0.044715$ times as much.
+# Now the kernels. The gate is the sigmoid, and its two numbers are $2\sqrt{2 / \pi}$ and $0.044715$ times as much. In
+# the slope stands three times the second.
 #
 # ```{literalinclude} /../forgenb/ops/gelu.py
 # :pyobject: gate
@@ -222,12 +224,14 @@ assert slope_of(fnb.ops.gelu, ends)[1].tolist() == [0, 0, 1, 1]
 # On the left the functions, on the right their slopes. Look for the kinks, for the flat ends, and for the dip.
 
 # %% {"mystnb": {"image": {"alt": "Left: eight curves, two S-shaped, six like a bent line. Right: their slopes"}}}
-family = ("relu", "leaky_relu", "sigmoid", "tanh", "softplus", "silu", "gelu", "gelu_erf")
+styles = {"leaky_relu": ":", "gelu_erf": "--"}
+bends = ["relu", "leaky_relu", "softplus", "silu", "gelu", "gelu_erf"]
+family = ["sigmoid", "tanh", *bends]
 near = np.linspace(-4, 4, 400)  # an even number of points: none of them is 0
 _, axes = plt.subplots(1, 2, figsize=(9, 4))
-for name, style in zip(family, ("-", ":", "-", "-", "-", "-", "-", "--"), strict=True):
+for name in family:
     for part, curve in zip(axes, slope_of(getattr(fnb.ops, name), near), strict=True):
-        part.plot(near, curve, style, label=name)
+        part.plot(near, curve, styles.get(name, "-"), label=name)
 axes[0].set(title="function", ylim=(-1.2, 3), xlabel="x")
 axes[1].set(title="slope", xlabel="x")
 axes[0].legend(fontsize="small")
