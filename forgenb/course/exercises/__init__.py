@@ -1,13 +1,16 @@
 """The judges of all exercises, a file a chapter; importing this fills `forgenb.course.exercise.EXERCISES`."""
 
 from . import arrays as arrays
+from . import attention as attention
 from . import checking as checking
 from . import dropout as dropout
 from . import embeddings as embeddings
+from . import gelu as gelu
 from . import kernels as kernels
 from . import layernorm as layernorm
 from . import matmul as matmul
 from . import optimisers as optimisers
+from . import routines as routines
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
