@@ -6,6 +6,7 @@ from . import dropout as dropout
 from . import embeddings as embeddings
 from . import layernorm as layernorm
 from . import optimisers as optimisers
+from . import parallel as parallel
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
