@@ -61,9 +61,9 @@ assert max(results) - min(results) < 1e-3
 #
 # ## A tree
 #
-# Adding them up from left to right would do. But then each addition waits for the one before, and $n$ workers need
-# $n - 1$ steps. Better to add in pairs: the upper half of the workers into the lower half, all pairs at once, until one
-# is left. `fnb.train.tree_schedule` lists the merges, from whom to whom.
+# Adding them up from left to right would do. But then each addition waits for the one before, and $n$ workers need $n -
+# 1$ steps. Better to add in pairs: the upper half of the workers into the lower half, all pairs at once, until one is
+# left. `fnb.train.tree_schedule` lists the merges, from whom to whom.
 #
 # ```{literalinclude} /../forgenb/train/workers/loops.py
 # :pyobject: tree_schedule
@@ -222,8 +222,8 @@ assert not np.array_equal(found[3], found[2])
 #
 # A tree would leave the root with all the work of handing the sum back. There is a fairer way, in two halves. First,
 # partners exchange *half* of what they are responsible for, add, and are responsible for half as much; in the end each
-# process has the whole sum of one piece. Then they go back and copy. Each number is added up by one process only, so
-# no two can disagree. Here is a make-believe of it, with arrays for processes and a count of what is sent.
+# process has the whole sum of one piece. Then they go back and copy. Each number is added up by one process only, so no
+# two can disagree. Here is a make-believe of it, with arrays for processes and a count of what is sent.
 
 
 # %%
@@ -257,8 +257,8 @@ for p in (2, 4, 8, 16):
 
 # %% [markdown]
 # For $m$ numbers each process sends $2 \frac{p - 1}{p} m$: never more than twice its gradients, however many there are.
-# What grows is the number of messages, with the logarithm of $p$. forgenb leaves this to MPI, a library that
-# clusters have. With it installed, one line trains over four processes, and the batch is shared out as above:
+# What grows is the number of messages, with the logarithm of $p$. forgenb leaves this to MPI, a library that clusters
+# have. With it installed, one line trains over four processes, and the batch is shared out as above:
 #
 # ```sh
 # mpiexec -n 4 forgenb train
@@ -275,8 +275,8 @@ for p in (2, 4, 8, 16):
 # **16-1.** `combine(gradients, counts)`: the gradient of the mean loss of all samples. `gradients` is a list of arrays,
 # each the gradient of the mean loss of one share, and `counts` says how many samples it has.
 #
-# **16-2.** `tree_sum(parts)`: the sum of a list of `float32` arrays, to the last bit as the tree above makes it.
-# Write the halving yourself, and leave the arrays as they were.
+# **16-2.** `tree_sum(parts)`: the sum of a list of `float32` arrays, to the last bit as the tree above makes it. Write
+# the halving yourself, and leave the arrays as they were.
 #
 # **16-3.** `clipped_step(w, gradients, counts, lr, most)`: one step of gradient descent, $w - \eta \bar w$, with the
 # gradient of all samples as in 16-1, *clipped*: where its length (the root of the sum of its squares) is above `most`,

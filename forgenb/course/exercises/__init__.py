@@ -4,6 +4,7 @@ from . import arrays as arrays
 from . import checking as checking
 from . import dropout as dropout
 from . import embeddings as embeddings
+from . import gpt as gpt
 from . import layernorm as layernorm
 from . import optimisers as optimisers
 from . import parallel as parallel
