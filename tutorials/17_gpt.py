@@ -11,7 +11,7 @@ import numpy as np
 
 import forgenb as fnb
 
-SIZE = "tiny"  # or "small", which takes about a minute and writes much better
+SIZE = "tiny"  # or "small", which takes a minute or two and writes much better
 
 SIZES = {
     "tiny": {"steps": 800, "batch": 16, "context": 24, "layers": 2, "heads": 4, "width": 48},

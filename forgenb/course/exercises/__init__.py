@@ -5,6 +5,7 @@ from . import checking as checking
 from . import dropout as dropout
 from . import embeddings as embeddings
 from . import gpt as gpt
+from . import inside as inside
 from . import layernorm as layernorm
 from . import optimisers as optimisers
 from . import parallel as parallel
