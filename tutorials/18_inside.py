@@ -229,8 +229,8 @@ assert cost.max() > 3
 assert np.argmax(cost) == np.argmax(back)
 
 # %% [markdown]
-# A guess among eight letters costs 3 bits. Without the head that looks back, the model does worse than that: it is sure,
-# and wrong. The other heads could go.
+# A guess among eight letters costs 3 bits. Without the head that looks back, the model does worse than that: it is
+# sure, and wrong. The other heads could go.
 #
 # `forgenb generate --trace FILE` writes such records of a model that you trained, and `--attention FILE` draws its
 # attention; `forgenb surprise FILE` colours a text by surprisal. [Generating text](../generation.md) and

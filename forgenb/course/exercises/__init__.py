@@ -9,6 +9,7 @@ from . import inside as inside
 from . import layernorm as layernorm
 from . import optimisers as optimisers
 from . import parallel as parallel
+from . import saving as saving
 from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
