@@ -26,16 +26,18 @@ import numpy as np
 import forgenb as fnb
 
 draws = np.random.default_rng(0)
-x, y, w = draws.normal(size=(10, 4)), draws.normal(size=(10, 1)), draws.normal(size=(4, 1))
+x, y = draws.normal(size=(10, 4)), draws.normal(size=(10, 1))
+w = draws.normal(size=(4, 1))
 gradient = fnb.grad(lambda w, x, y: ((x @ w - y) ** 2).mean())
 
 cut = fnb.train.shares(10, 3)
 counts = [part.stop - part.start for part in cut]
 found = [gradient(fnb.tensor(w), x[part], y[part]).numpy() for part in cut]
 whole = gradient(fnb.tensor(w), x, y).numpy()
+weighted = sum(n / 10 * part for n, part in zip(counts, found))
 print(counts)
 assert counts == [4, 3, 3]
-assert np.allclose(sum(n / 10 * part for n, part in zip(counts, found, strict=True)), whole)
+assert np.allclose(weighted, whole)
 assert not np.allclose(sum(found) / 3, whole)
 
 # %% [markdown]
@@ -49,7 +51,8 @@ assert not np.allclose(sum(found) / 3, whole)
 
 # %%
 five = np.float32([1000.1, -0.1, 30.3, -999.9, 0.7])
-results = {float(sum(order, np.float32(0.0))) for order in itertools.permutations(five)}
+zero = np.float32(0.0)
+results = {float(sum(order, zero)) for order in itertools.permutations(five)}
 print(len(results), "results, from", min(results), "to", max(results))
 assert 1 < len(results) < 120
 assert max(results) - min(results) < 1e-3
@@ -103,16 +106,17 @@ assert np.isclose(merged(five), five.astype("float64").sum(), atol=1e-3)
 
 # %% {"mystnb": {"image": {"alt": "Eight lines that merge into one in three rounds; errors of a tree stay far below"}}}
 _, (tree, errors) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-for (source, target), number in zip(fnb.train.tree_schedule(8), rounds(8), strict=True):
-    tree.plot([number - 1, number], [source, target], "o-", color="crimson", markersize=4)
-    tree.plot([number - 1, number], [target, target], "o-", color="black", markersize=4)
+for (source, target), at in zip(fnb.train.tree_schedule(8), rounds(8)):
+    tree.plot([at - 1, at], [source, target], "o-", color="crimson", markersize=4)
+    tree.plot([at - 1, at], [target, target], "o-", color="black", markersize=4)
 tree.set(xlabel="round", ylabel="worker", xticks=range(4), title="merges")
 
 sizes, off = [2**k for k in range(4, 15)], {"left to right": [], "tree": []}
 for n in sizes:
     numbers = draws.uniform(size=(n, 20)).astype("float32")
     exact = numbers.astype("float64").sum(axis=0)
-    for name, total in (("left to right", np.cumsum(numbers, axis=0)[-1]), ("tree", merged(numbers))):
+    sums = {"left to right": np.cumsum(numbers, axis=0)[-1], "tree": merged(numbers)}
+    for name, total in sums.items():
         off[name].append(np.mean(np.abs(total / exact - 1)))
 for name, values in off.items():
     errors.loglog(sizes, values, "o-", label=name, markersize=3)
@@ -139,10 +143,14 @@ def race(parts):
         finished.append(number)
         return parts[number]
 
-    tasks = [stream.submit(work, k, draws.uniform(0, 0.02)) for k, stream in enumerate(streams)]
+    def add(mine, theirs):
+        return mine.result() + theirs.result()
+
+    waits = draws.uniform(0, 0.02, len(parts))
+    tasks = [streams[k].submit(work, k, waits[k]) for k in range(len(parts))]
     for source, target in fnb.train.tree_schedule(len(parts)):
         pair = tasks[target], tasks[source]
-        tasks[target] = streams[target].submit(lambda mine, theirs: mine.result() + theirs.result(), *pair, after=pair)
+        tasks[target] = streams[target].submit(add, *pair, after=pair)
     total = tasks[0].result()
     for stream in streams:
         stream.close()
@@ -151,7 +159,8 @@ def race(parts):
 
 runs = [race(five) for _ in range(5)]
 for finished, total in runs:
-    print(finished, "as they came:", sum((five[k] for k in finished), np.float32(0.0)), "tree:", total)
+    as_they_came = sum((five[k] for k in finished), zero)
+    print(f"{finished} as they came: {as_they_came}, by the tree: {total}")
 assert len({total.tobytes() for _, total in runs}) == 1
 
 # %% [markdown]
@@ -170,7 +179,8 @@ assert len({total.tobytes() for _, total in runs}) == 1
 # %%
 class Curve(fnb.nn.Module):
     def __init__(self):
-        self.net = fnb.nn.Sequential(fnb.nn.Linear(8, 32), fnb.nn.Tanh(), fnb.nn.Linear(32, 1))
+        layers = fnb.nn.Linear(8, 32), fnb.nn.Tanh(), fnb.nn.Linear(32, 1)
+        self.net = fnb.nn.Sequential(*layers)
 
     def loss(self, x, y):
         return ((self.net(x) - y) ** 2).mean()
@@ -190,10 +200,10 @@ def trained(make):
 
 def over(number):
     streams = [fnb.backend.Stream() for _ in range(number)]
-    losses, weights = trained(lambda model, optimizer: fnb.train.ShardedStep(model, optimizer, 1.0, streams))
+    _, weights = trained(lambda *both: fnb.train.ShardedStep(*both, 1.0, streams))
     for stream in streams:
         stream.close()
-    return losses, weights
+    return weights
 
 
 # %% [markdown]
@@ -202,14 +212,15 @@ def over(number):
 # order, and agree to rounding only.
 
 # %%
-losses, alone = trained(lambda model, optimizer: fnb.train.TrainStep(model, optimizer, clip_norm=1.0))
-found = {number: over(number)[1] for number in (1, 2, 3)}
+losses, alone = trained(lambda *both: fnb.train.TrainStep(*both, clip_norm=1.0))
+found = {number: over(number) for number in (1, 2, 3)}
 for number, weights in found.items():
-    print(f"{number} streams: the farthest weight is off by {np.abs(weights - alone).max():.1e}")
+    off = np.abs(weights - alone).max()
+    print(f"{number} streams: the farthest weight is off by {off:.1e}")
     assert np.allclose(weights, alone, atol=1e-4)
 assert losses[-1] < losses[0]
 assert np.array_equal(found[1], alone)
-assert np.array_equal(found[3], over(3)[1])
+assert np.array_equal(found[3], over(3))
 assert not np.array_equal(found[3], found[2])
 
 # %% [markdown]
@@ -250,7 +261,8 @@ def all_reduce(parts):
 for p in (2, 4, 8, 16):
     parts = draws.normal(size=(p, 1024)).astype("float32")
     sums, sent = all_reduce(parts)
-    print(f"{p} processes: each sends {sent:.0f} numbers, in {2 * np.log2(p):.0f} messages")
+    messages = 2 * int(np.log2(p))
+    print(f"{p} processes: each sends {sent:.0f} numbers in {messages} messages")
     assert all(np.array_equal(sums[0], other) for other in sums)
     assert np.allclose(sums[0], parts.sum(axis=0), atol=1e-4)
     assert sent == 2 * (p - 1) / p * 1024

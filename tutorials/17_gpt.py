@@ -6,6 +6,8 @@
 # next one. It is tiny here, so that it trains in seconds. One constant makes it larger.
 
 # %%
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -13,11 +15,11 @@ import forgenb as fnb
 
 SIZE = "tiny"  # or "small", which takes a minute or two and writes much better
 
-SIZES = {
-    "tiny": {"steps": 800, "batch": 16, "context": 24, "layers": 2, "heads": 4, "width": 48},
-    "small": {"steps": 2000, "batch": 12, "context": 64, "layers": 4, "heads": 4, "width": 128},
+SHAPES = {
+    "tiny": {"context": 24, "layers": 2, "heads": 4, "width": 48},
+    "small": {"context": 64, "layers": 4, "heads": 4, "width": 128},
 }
-sizes = SIZES[SIZE]
+STEPS, BATCH = {"tiny": (800, 16), "small": (2000, 12)}[SIZE]
 
 # %% [markdown]
 # ## The task
@@ -61,11 +63,13 @@ single = 0.1 + np.bincount(learned, minlength=vocab)
 pairs = np.full((vocab, vocab), 0.1)
 np.add.at(pairs, (learned[:-1], learned[1:]), 1.0)
 
+single /= single.sum()
+next_to = pairs / pairs.sum(axis=1, keepdims=True)
 before, after = held_out[:-1], held_out[1:]
 baselines = {
     "knows nothing": np.log(vocab),
-    "counted characters": -np.mean(np.log(single / single.sum())[after]),
-    "counted pairs": -np.mean(np.log(pairs / pairs.sum(axis=1, keepdims=True))[before, after]),
+    "counted characters": -np.mean(np.log(single[after])),
+    "counted pairs": -np.mean(np.log(next_to[before, after])),
 }
 for name, loss in baselines.items():
     print(f"{name}: {loss:.3f} nats a character")
@@ -81,10 +85,10 @@ assert sorted(baselines.values(), reverse=True) == list(baselines.values())
 
 # %%
 inputs, targets = fnb.data.batch(learned, context=6, batch=2, seed=0, step=0)
-for row, target in zip(inputs, targets, strict=True):
+for row, target in zip(inputs, targets):
     print(repr(tokenizer.decode(row)), "->", repr(tokenizer.decode(target)))
 assert np.array_equal(inputs[:, 1:], targets[:, :-1])
-judged = fnb.data.windows(held_out, sizes["context"])
+judged = fnb.data.windows(held_out, SHAPES[SIZE]["context"])
 
 # %% [markdown]
 # ## The model
@@ -116,8 +120,7 @@ judged = fnb.data.windows(held_out, sizes["context"])
 # and norms add $13 c$.
 
 # %%
-shape = {name: sizes[name] for name in ("context", "layers", "heads", "width")}
-config = fnb.models.GPTConfig(vocab=vocab, **shape)
+config = fnb.models.GPTConfig(vocab=vocab, **SHAPES[SIZE])
 model = fnb.models.GPT(config, seed=0)
 
 c, tables = config.width, vocab + config.context
@@ -154,8 +157,8 @@ assert not np.array_equal(one[:, -1], other[:, -1])
 
 # %%
 def write(count):
-    prompt = tokenizer.encode("The ")
-    return tokenizer.decode(fnb.models.generate(model, prompt, count, temperature=0.7, seed=1))
+    start, how = tokenizer.encode("The "), {"temperature": 0.7, "seed": 1}
+    return tokenizer.decode(fnb.models.generate(model, start, count, **how))
 
 
 untrained = write(80)
@@ -170,13 +173,14 @@ print(untrained)
 # and then falls along half a cosine, so that the last steps are small. `fnb.optim.AdamW` has it as `lr`.
 
 # %%
-STEPS, RATE = sizes["steps"], 4e-3
+RATE = 4e-3
 optimizer = fnb.optim.AdamW(model.named_parameters(), lr=RATE, betas=(0.9, 0.99))
 step = fnb.train.TrainStep(model, optimizer, clip_norm=1.0)
 losses, marks = [], {0: at_first}
 for number in range(STEPS):
     optimizer.lr = fnb.optim.schedules.warmup_cosine(number, STEPS, STEPS // 20, RATE)
-    loss, _ = step(*fnb.data.batch(learned, config.context, sizes["batch"], seed=0, step=number))
+    batch = fnb.data.batch(learned, config.context, BATCH, seed=0, step=number)
+    loss, _ = step(*batch)
     losses.append(loss.item())
     if (number + 1) % (STEPS // 4) == 0:
         marks[number + 1] = fnb.train.evaluate(model, *judged)
@@ -186,7 +190,7 @@ for number in range(STEPS):
 _, axes = plt.subplots(figsize=(7, 4))
 axes.plot(losses, color="lightgray", label="batches")
 axes.plot(list(marks), list(marks.values()), "o-", color="crimson", label="held out")
-for (name, loss), style in zip(baselines.items(), ("-", "--", ":"), strict=True):
+for (name, loss), style in zip(baselines.items(), ("-", "--", ":")):
     axes.axhline(loss, color="black", linewidth=0.8, linestyle=style, label=name)
 axes.set(xlabel="step", ylabel="nats a character")
 axes.legend()
@@ -194,21 +198,21 @@ plt.show()
 
 trained = marks[STEPS]
 assert trained < 0.6 * baselines["knows nothing"]
-assert trained < baselines["counted characters"]
+assert trained < baselines["counted pairs"]
 assert np.mean(losses[-20:]) < np.mean(losses[:20])
 
 # %% [markdown]
-# It has passed the uniform guess at once, and the counted characters soon after. To come as far as counted pairs, it
-# had to learn a table of $v^2$ numbers with hardly more parameters than that, and it can go on from there, since it
-# looks further back. There is another way to say how good it is: $e^{L}$ is called **perplexity**, the number of
-# equally likely characters among which a model would hesitate as much.
+# It has passed all three. Counted pairs are what one can know from one character back, so it must have learned to look
+# further. There is another way to say how good it is: $e^{L}$ is called **perplexity**, the number of equally likely
+# characters among which a model would hesitate as much.
 
 # %%
 for name, loss in (*baselines.items(), ("this model", trained)):
     print(f"{name}: hesitates among {np.exp(loss):.1f} characters")
 written = write(300)
 print()
-print(written)
+for line in written.splitlines():
+    print(textwrap.fill(line, 86))
 assert np.exp(trained) < 20 < np.exp(baselines["counted characters"]) < vocab
 
 # %% [markdown]
@@ -223,7 +227,7 @@ def familiar(sample):
     return np.mean(pairs[found[:-1], found[1:]] > 1.0)
 
 
-print(f"familiar pairs: {familiar(untrained):.0%} before, {familiar(written):.0%} now")
+print(f"familiar pairs: {familiar(untrained):.0%}, now {familiar(written):.0%}")
 assert familiar(untrained) < 0.7
 assert familiar(written) > 0.9
 
@@ -260,7 +264,8 @@ def pick(logits, temperature, k, u):
     raise NotImplementedError
 
 
-for number, answer in (("17-1", windows_at), ("17-2", count_parameters), ("17-3", pick)):
+answers = {"17-1": windows_at, "17-2": count_parameters, "17-3": pick}
+for number, answer in answers.items():
     print(fnb.course.check(number, answer))
 
 # %% [markdown]

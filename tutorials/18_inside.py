@@ -23,8 +23,8 @@ LENGTH = 12
 
 
 def texts(count, seed):
-    draws = np.random.default_rng(seed)
-    ids, marks = draws.integers(0, 8, (count, LENGTH + 1)), draws.random((count, LENGTH + 1)) < 0.4
+    draws, shape = np.random.default_rng(seed), (count, LENGTH + 1)
+    ids, marks = draws.integers(0, 8, shape), draws.random(shape) < 0.4
     for t in range(1, LENGTH + 1):
         free = np.where(marks[:, t], MARK, ids[:, t])
         ids[:, t] = np.where(ids[:, t - 1] == MARK, ids[:, t - 2], free)
@@ -46,11 +46,13 @@ for row in texts(3, seed=0):
 # %%
 config = fnb.models.GPTConfig(vocab=9, context=LENGTH, layers=2, heads=2, width=64)
 model = fnb.models.GPT(config, seed=0)
-step = fnb.train.TrainStep(model, fnb.optim.AdamW(model.named_parameters(), lr=2e-3), clip_norm=1.0)
+optimizer = fnb.optim.AdamW(model.named_parameters(), lr=2e-3)
+step = fnb.train.TrainStep(model, optimizer, clip_norm=1.0)
 known = texts(4000, seed=1)
 batches = fnb.data.Batches((known[:, :-1], known[:, 1:]), 64, seed=0)
 losses = [step(*batches(number))[0].item() for number in range(200)]
-print(f"loss {losses[0]:.2f} at first, {np.mean(losses[-20:]):.2f} at last")
+at_last = np.mean(losses[-20:])
+print(f"loss {losses[0]:.2f} at first, {at_last:.2f} at last")
 
 # %% [markdown]
 # ## Surprisal
@@ -77,13 +79,14 @@ def should_be(ids):
 
 text = tokenizer.encode("ecd?dbh?hga?")
 found = fnb.models.surprisal(model, text)
-for character, bits, right in zip("ecd?dbh?hga?", found.bits, should_be(text), strict=True):
-    print(f"{character} {bits:5.2f} bits, should be {right:.2f}")
+right = should_be(text)
+for character, got, wanted in zip("ecd?dbh?hga?", found.bits, right):
+    print(f"{character} {got:5.2f} bits, should be {wanted:.2f}")
 
 floor = np.mean([should_be(row)[1:].mean() for row in known]) * np.log(2)
-print(f"the loss cannot go below {floor:.3f} nats, and is {np.mean(losses[-20:]):.3f}")
-assert np.abs(found.bits - should_be(text)).max() < 1.0
-assert abs(np.mean(losses[-20:]) - floor) < 0.1
+print(f"the loss cannot go below {floor:.3f} nats, and is {at_last:.3f}")
+assert np.abs(found.bits - right).max() < 1.0
+assert abs(at_last - floor) < 0.1
 
 # %% [markdown]
 # So it has learned the language, all of it, and the loss has no further to fall. Now we want to know how.
@@ -91,10 +94,11 @@ assert abs(np.mean(losses[-20:]) - floor) < 0.1
 # ## Where it looks
 #
 # `fnb.models.Tracer` asks for a record of each id that `fnb.models.generate` adds. The ids are those without it: the
-# same ops run, and what they compute is read back. Of the layers that it is told to look into, a record has everything:
+# same ops run, and what they compute is read back. Here is a layer as `fnb.models.generate` runs it. Every value on the
+# way is noted, if a tracer asks for it:
 #
-# ```{literalinclude} /../forgenb/models/trace.py
-# :pyobject: LayerDetail
+# ```{literalinclude} /../forgenb/models/decoder.py
+# :pyobject: Decoder._layer
 # ```
 #
 # We let it answer the last question mark of our text. `shortlist` has the most probable ids, `attention` the weights of
@@ -106,7 +110,9 @@ records = []
 tracer = fnb.models.Tracer(records.append, top=2, layers=2)
 answer = fnb.models.generate(model, text, 1, greedy=True, tracer=tracer)
 record = records[0]
-print(tokenizer.decode(answer), [(tokenizer.decode([i]), round(p, 3)) for i, p in record.shortlist])
+print(tokenizer.decode(answer))
+for i, p in record.shortlist:
+    print(f"{tokenizer.decode([i])} with probability {p:.3f}")
 attention = record.attention
 assert tokenizer.decode(answer) == "ecd?dbh?hga?a"
 assert record.shortlist[0][1] > 0.9
@@ -115,12 +121,13 @@ assert np.allclose(attention.sum(axis=-1), 1, atol=1e-5)
 assert not attention[:, :, ~np.tri(12, dtype=bool)].any()
 
 # %% {"mystnb": {"image": {"alt": "Four triangles of weights; in one, question marks take from the place before"}}}
-figure, grid = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
+characters = list(tokenizer.decode(text))
+_, grid = plt.subplots(1, 4, figsize=(10, 2.9), layout="constrained")
 for place, axes in enumerate(grid):
     layer, head = divmod(place, 2)
     axes.imshow(attention[layer, head], cmap="Blues", vmin=0, vmax=1)
-    labels = list(tokenizer.decode(text))
-    axes.set(xticks=range(12), yticks=range(12), xticklabels=labels, yticklabels=labels)
+    axes.set_xticks(range(12), characters)
+    axes.set_yticks(range(12), characters)
     axes.set_title(f"layer {layer}, head {head}")
 plt.show()
 
@@ -139,8 +146,8 @@ assert back.max() > 0.7
 # %%
 detail = record.layers[0]
 scores = detail.q @ detail.k.transpose(0, 2, 1) / np.sqrt(detail.q.shape[-1])
-powers = np.where(np.tri(12, dtype=bool), np.exp(scores - scores.max(axis=-1, keepdims=True)), 0.0)
-assert np.allclose(powers / powers.sum(axis=-1, keepdims=True), attention[0], atol=1e-5)
+seen = np.where(np.tri(12, dtype=bool), np.exp(scores), 0.0)
+assert np.allclose(seen / seen.sum(axis=-1, keepdims=True), attention[0], atol=1e-5)
 assert np.allclose(detail.attention_out, attention[0] @ detail.v, atol=1e-5)
 
 # %% [markdown]
@@ -154,12 +161,14 @@ assert np.allclose(detail.attention_out, attention[0] @ detail.v, atol=1e-5)
 #    + b \Bigr) W^\top. $$
 
 # %%
-gain, shift, table = (p.numpy() for p in (model.ln_f.weight, model.ln_f.bias, model.wte.weight))
+gain, shift = model.ln_f.weight.numpy(), model.ln_f.bias.numpy()
+table = model.wte.weight.numpy()
 
 
 def lens(x):
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return (centred / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5) * gain + shift) @ table.T
+    spread = np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
+    normed = (x - x.mean(axis=-1, keepdims=True)) / spread
+    return (normed * gain + shift) @ table.T
 
 
 def probabilities(logits):
@@ -169,7 +178,8 @@ def probabilities(logits):
 
 stages = {"embedding": record.embedding}
 for number, detail in enumerate(record.layers):
-    stages[f"attention {number}"], stages[f"MLP {number}"] = detail.residual, detail.block_out
+    stages[f"attention {number}"] = detail.residual
+    stages[f"MLP {number}"] = detail.block_out
 right = {name: probabilities(lens(x))[-1, answer[-1]] for name, x in stages.items()}
 for name, p in right.items():
     print(f"after {name:12s} the answer has probability {p:.3f}")
@@ -183,15 +193,17 @@ assert right["embedding"] < 0.2 < 0.9 < right["MLP 1"]
 
 # %% {"mystnb": {"image": {"alt": "Probabilities by layer: at question marks they rise with the first attention"}}}
 following = np.array(answer[1:])
-map_of = np.stack([probabilities(lens(x))[np.arange(12), following] for x in stages.values()])
+places = np.arange(12)
+map_of = [probabilities(lens(x))[places, following] for x in stages.values()]
 _, axes = plt.subplots(figsize=(8, 3), layout="constrained")
 image = axes.imshow(map_of, cmap="Greens", vmin=0, vmax=1, aspect="auto")
-axes.set(xticks=range(12), yticks=range(5), xticklabels=list(tokenizer.decode(text)), yticklabels=list(stages))
+axes.set_xticks(places, characters)
+axes.set_yticks(range(5), stages)
 plt.colorbar(image, label="probability")
 plt.show()
-free = np.setdiff1d(np.arange(12), asks)
-assert map_of[-1, asks].min() > 0.8
-assert map_of[-1, free].max() < 0.6
+free = np.setdiff1d(places, asks)
+assert map_of[-1][asks].min() > 0.8
+assert map_of[-1][free].max() < 0.6
 
 # %% [markdown]
 # ## Does it matter?
@@ -222,10 +234,11 @@ def answer_bits(model):
 
 
 healthy = answer_bits(model)
-cost = np.array([[answer_bits(silenced(layer, head)) for head in (0, 1)] for layer in (0, 1)])
-print(f"as it is: {healthy:.2f} bits an answer; with one head silent:\n{cost.round(2)}")
+cost = [[answer_bits(silenced(k, head)) for head in (0, 1)] for k in (0, 1)]
+print(f"as it is: {healthy:.2f} bits an answer; with one head silent:")
+print(np.round(cost, 2))
 assert healthy < 0.5
-assert cost.max() > 3
+assert np.max(cost) > 3
 assert np.argmax(cost) == np.argmax(back)
 
 # %% [markdown]
