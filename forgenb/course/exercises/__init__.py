@@ -10,4 +10,5 @@ from . import scalar_tape as scalar_tape
 from . import slopes as slopes
 from . import softmax as softmax
 from . import ten_minutes as ten_minutes
+from . import your_backend as your_backend
 from . import your_op as your_op
