@@ -2,6 +2,7 @@
 
 from . import arrays as arrays
 from . import checking as checking
+from . import convolution as convolution
 from . import dropout as dropout
 from . import embeddings as embeddings
 from . import layernorm as layernorm
