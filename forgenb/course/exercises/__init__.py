@@ -3,6 +3,7 @@
 from . import arrays as arrays
 from . import attention as attention
 from . import checking as checking
+from . import convolution as convolution
 from . import dropout as dropout
 from . import embeddings as embeddings
 from . import gelu as gelu
@@ -20,3 +21,5 @@ from . import slopes as slopes
 from . import softmax as softmax
 from . import speed as speed
 from . import ten_minutes as ten_minutes
+from . import your_backend as your_backend
+from . import your_op as your_op
