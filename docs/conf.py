@@ -30,7 +30,7 @@ extensions = [
     "references",
     "api_pages",
 ]
-exclude_patterns = ["_build", "_ext", "*.py"]
+exclude_patterns = ["_build", "_ext", "rules", "*.py"]
 nitpicky = True
 numfig = True
 suppress_warnings = ["config.cache"]  # the hash below is no value that is kept between builds
