@@ -141,10 +141,17 @@ def by_hand(qkv, heads):
 
 # %% [markdown]
 # The last line moves the rows back to the front *before* it merges the heads. A `reshape` alone has the right shape
-# too, and mixes numbers of different rows; it is the commonest mistake here. `fnb.ops.attention` is the same in one op:
+# too, and mixes numbers of different rows; it is the commonest mistake here. `fnb.ops.split_heads` and
+# `fnb.ops.merge_heads` are the two moves as ops. `fnb.ops.attention` is the whole of it in one:
 
 # %%
 packed, dout = draws.normal(size=(2, 5, 3 * 8)), draws.normal(size=(2, 5, 8))
+rows = packed.reshape(10, 24)  # those of both texts, one after the other
+q, k, v = fnb.ops.split_heads(rows, 2, batch=2)
+assert q.shape == (4, 5, 4)  # batch * heads, rows, d
+assert np.array_equal(fnb.ops.merge_heads(q, batch=2).numpy(), rows[:, :8])
+assert not np.array_equal(q.numpy().reshape(10, 8), rows[:, :8])  # mixed up
+
 found = []
 for f in (by_hand, fnb.ops.attention):
     qkv = fnb.tensor(packed, requires_grad=True)
@@ -156,8 +163,8 @@ for ours, theirs in zip(*found, strict=True):
 assert fnb.gradcheck(lambda qkv: fnb.ops.attention(qkv, 2), packed[:1, :3])
 
 # %% [markdown]
-# It cuts without copying. A head is a *view*: the same numbers, with other distances from one row to the next. The four
-# numbers in the second line are the distances along batch, head, row and column.
+# It cuts without copying. A head is a *view*: the same numbers, with other distances from one row to the next. The
+# second bracket has the distances along batch, head, row and column, and the last number says where the view begins.
 #
 # ```{literalinclude} /../forgenb/ops/attention.py
 # :pyobject: heads_of
