@@ -98,6 +98,7 @@ assert np.array_equal(end, goal)
 assert whole == straight[STOP:]
 assert not np.allclose(other_end, goal, atol=1e-3)
 assert not np.allclose(third_end, goal, atol=1e-3)
+assert abs(np.mean(without_moments[-10:]) - np.mean(whole[-10:])) < 0.1
 
 # %% {"mystnb": {"image": {"alt": "Two losses that part at the step of the interruption; the resumed one is covered"}}}
 _, axes = plt.subplots(figsize=(7, 3.5))
