@@ -217,7 +217,7 @@ losses, alone = trained(lambda *both: fnb.train.TrainStep(*both, clip_norm=1.0))
 found = {number: over(number) for number in (1, 2, 3)}
 for number, weights in found.items():
     off = np.abs(weights - alone).max()
-    print(f"{number} streams: the farthest weight is off by {off:.1e}")
+    print(f"streams: {number}, the farthest weight is off by {off:.1e}")
     assert np.allclose(weights, alone, atol=1e-4)
 assert losses[-1] < losses[0]
 assert np.array_equal(found[1], alone)
