@@ -81,7 +81,7 @@ assert sorted(baselines.values(), reverse=True) == list(baselines.values())
 # The model reads a **window** of $t$ characters, its *context*. The targets are the same text, one place further on. As
 # the causal mask of chapter 12 hides what comes later, each place is an example of its own: a window of $t$ characters
 # gives $t$ predictions, from the first, which sees one character, to the last, which sees all. `fnb.data.batch` draws
-# windows at random places of the text, and `fnb.data.windows` cuts a text into all of them.
+# windows at random places of the text, and `fnb.data.windows` cuts a text into windows from end to end.
 
 # %%
 inputs, targets = fnb.data.batch(learned, context=6, batch=2, seed=0, step=0)

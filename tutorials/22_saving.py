@@ -15,6 +15,7 @@
 
 # %%
 import json
+import shutil
 import tempfile
 import textwrap
 from pathlib import Path
@@ -98,6 +99,7 @@ assert np.array_equal(end, goal)
 assert whole == straight[STOP:]
 assert not np.allclose(other_end, goal, atol=1e-3)
 assert not np.allclose(third_end, goal, atol=1e-3)
+assert abs(np.mean(without_moments[-10:]) - np.mean(whole[-10:])) < 0.1
 
 # %% {"mystnb": {"image": {"alt": "Two losses that part at the step of the interruption; the resumed one is covered"}}}
 _, axes = plt.subplots(figsize=(7, 3.5))
@@ -254,6 +256,7 @@ try:
 except RuntimeError as error:
     print(error, "-", sorted(found.name for found in place.iterdir()))
 assert checkpoint.read_bytes() == data
+assert not list(place.glob(".*"))  # nothing is left of the other one
 
 # %% [markdown]
 # ## All of it
@@ -295,6 +298,7 @@ print(f"resumed with step {first}; in the folder:")
 print(sorted(found.name for found in (place / "run").iterdir()))
 assert first == 36
 assert np.array_equal(finished, uninterrupted)
+shutil.rmtree(place)
 
 # %% [markdown]
 # Steps 36 to 38 were lost, and done again with the same bits. That is also what *reproducing* means: the same script,
