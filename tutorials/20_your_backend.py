@@ -30,7 +30,7 @@
 # what nobody wrote.
 #
 # A tensor is a window on a block: an offset, a shape, and for each axis a **stride**, how many elements lie between one
-# entry and the next. NumPy can make such a window on bytes, and refuses one that leaves them.
+# entry and the next. NumPy can make such a window on bytes.
 
 # %%
 import collections
