@@ -37,7 +37,8 @@ def taped(f):
     with fnb.Tape() as tape:
         f(x).sum().backward()
     print(tape)
-    return sum(entry.saved // 4000 for entry in tape.entries), sum(len(entry.kernels) for entry in tape.entries)
+    kept = sum(entry.saved // 4000 for entry in tape.entries)
+    return kept, sum(len(entry.kernels) for entry in tape.entries)
 
 
 assert taped(composed) == (3, 6)
@@ -56,7 +57,7 @@ assert composed(far).tolist()[1:] == [0.0, 0.0]  # and should be 0.0001 and 0.00
 # %% [markdown]
 # ## The formula, for both sides
 #
-# Multiply above and below by $r - x$. Since $r^2 - x^2 = b$, the difference of two roots becomes a quotient:
+# Multiply above and below by $r - x$. Since $r^2 - x^2 = b$, the sum that cancels becomes a quotient:
 #
 # $$ \frac{x + r}{2} = \frac{(r + x)(r - x)}{2 (r - x)} = \frac{b}{2 (r - x)}. $$
 #
@@ -86,7 +87,7 @@ assert abs(squareplus_kernel(-1e4, 4.0) - 1e-4) < 1e-11
 
 # %% [markdown]
 # `forgenb.ops.apply.run_map` launches it on tensors of any shape. It finds the backend, the dtype, and memory for the
-# result; every op of the library calls it. Here are the errors of both ways beside `float64`.
+# result; the ops of the library call it too. Here are the errors of both ways beside `float64`.
 
 
 # %%
@@ -154,7 +155,7 @@ assert fnb.gradcheck(lambda x: once(x, b=0.01), points)
 # $$ y^{(2)} = \frac12 \left( \frac{x}{r} \right)' = \frac12 \cdot \frac{r - x \cdot x / r}{r^2}
 #    = \frac{r^2 - x^2}{2 r^3} = \frac{b}{2 r^3}. $$
 #
-# How often will a third derivative be asked for? This rule is written in ops, and has all that there are.
+# This rule need not be fast. It is written in ops, and so has all further derivatives.
 
 
 # %%
@@ -168,12 +169,20 @@ def slope_rule(g, x, dout, b=4.0):
 
 
 slope = fnb.custom_op(slope_forward, slope_rule)
-squareplus = fnb.custom_op(squareplus_forward, lambda dout, x, b=4.0: slope(x, dout, b=b))
+
+
+def twice_rule(dout, x, b=4.0):
+    return slope(x, dout, b=b)
+
+
+squareplus = fnb.custom_op(squareplus_forward, twice_rule)
 assert fnb.gradcheck(squareplus, points, order=2)
 try:
     fnb.gradcheck(once, points, order=2)
 except fnb.errors.TapeError as error:
-    print(textwrap.fill(str(error), 88))
+    told = str(error)
+print(textwrap.fill(told, 88))
+assert "has no backward rule" in told
 
 # %% [markdown]
 # ## It is like any other op

@@ -30,7 +30,7 @@
 # what nobody wrote.
 #
 # A tensor is a window on a block: an offset, a shape, and for each axis a **stride**, how many elements lie between one
-# entry and the next. NumPy can make such a window on bytes, and refuses one that leaves them.
+# entry and the next. NumPy can make such a window on bytes.
 
 # %%
 import collections
@@ -60,7 +60,12 @@ class Block:
 def window(block, start, dtype, shape, strides):
     if 0 in shape:
         return np.empty(shape, dtype)  # without any element it may have no block
-    return np.ndarray(shape, dtype, block.data, start, [s * dtype.itemsize for s in strides])
+    steps = [s * dtype.itemsize for s in strides]
+    return np.ndarray(shape, dtype, block.data, start, steps)
+
+
+def row_by_row(shape):
+    return [int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
 
 
 block = Block(1 << 32, 24)
@@ -68,13 +73,14 @@ window(block, 0, np.dtype("float32"), (6,), (1,))[:] = [0, 1, 2, 3, 4, 5]
 turned = window(block, 0, np.dtype("float32"), (3, 2), (1, 3))
 print(turned)
 assert np.array_equal(turned, np.arange(6.0).reshape(2, 3).T)
+assert row_by_row((2, 3, 4)) == [12, 4, 1]
 
 # %% [markdown]
 # ## Words
 #
-# A body is written in words: `lanes`, `select`, `fma`, `put`, some thirty in all. To **compile** a kernel is to give
-# each word what it means on this machine. A real backend has machine code for them. A **primitive** also has a meaning
-# in plain Python, and that will do for us. `fnb.kernel.bind` makes the copy of a body in which our words stand, and in
+# A body is written in words, the **primitives**: `lanes`, `select`, `fma`, `put` and so on. To **compile** a kernel is
+# to give each word what it means on this machine. A real backend has machine code for them. Each also has a meaning in
+# plain Python, and that will do for us. `fnb.kernel.bind` makes the copy of a body in which our words stand, and in
 # which a literal such as `0.5` has the kernel's dtype. Some words, such as `real(n)`, return a number of that dtype.
 
 
@@ -82,11 +88,11 @@ assert np.array_equal(turned, np.arange(6.0).reshape(2, 3).T)
 def words(dtype):
     kind = dtype.type if dtype.kind == "f" else np.float64
 
-    def rounded(meaning, *args):
-        return kind(meaning(*args))
+    def spoken(word, *args):
+        return kind(word.meaning(*args)) if word.of_dtype else word.meaning(*args)
 
-    every = [word for word in vars(primitives).values() if isinstance(word, primitives.Primitive)]
-    return {word.name: partial(rounded, word.meaning) if word.of_dtype else partial(word.meaning) for word in every}
+    found = [w for w in vars(primitives).values() if isinstance(w, primitives.Primitive)]
+    return {word.name: partial(spoken, word) for word in found}
 
 
 class Launcher:
@@ -98,13 +104,11 @@ class Launcher:
 
     def scalars(self, values):
         kinds = {"real": self.real.type, "uint": np.uint32, "int": int}
-        return [kinds[scalar.kind](value) for scalar, value in zip(self.kernel.scalars, values, strict=True)]
+        pairs = zip(self.kernel.scalars, values, strict=True)
+        return [kinds[scalar.kind](value) for scalar, value in pairs]
 
 
-meanings = words(np.dtype("float32"))
-print(len(meanings), "words:", ", ".join(list(meanings)[:8]), "...")
-assert 25 < len(meanings) < 40
-assert type(meanings["real"](2)) is np.float32
+assert type(words(np.dtype("float32"))["real"](2)) is np.float32
 
 # %% [markdown]
 # ## Launches
@@ -121,11 +125,12 @@ assert type(meanings["real"](2)) is np.float32
 
 # %%
 def run_rows(find, launcher, extent, block):
-    found = read_row_block(launcher.kernel, block)
-    arrays = []
-    for operand, dtype, address in zip(launcher.kernel.operands, launcher.dtypes, found.addresses, strict=True):
+    kernel, arrays = launcher.kernel, []
+    found = read_row_block(kernel, block)
+    each = zip(kernel.operands, launcher.dtypes, found.addresses, strict=True)
+    for operand, dtype, address in each:
         shape = [found.sizes[name] for name in operand.dims]
-        arrays.append(find(address, dtype, shape, [int(np.prod(shape[i + 1 :])) for i in range(len(shape))]))
+        arrays.append(find(address, dtype, shape, row_by_row(shape)))
     scalars = launcher.scalars(found.scalars)
     for row in reversed(range(extent)):
         launcher.body(row, *arrays, *scalars)
@@ -134,19 +139,21 @@ def run_rows(find, launcher, extent, block):
 def run_elements(find, launcher, extent, block):
     kernel = launcher.kernel
     found = read_map_block(kernel, block)
-    places = [
-        (operand, dtype.type, find(address, stored, found.dims, strides).flat)
-        for operand, dtype, stored, (address, strides) in zip(
-            kernel.operands, launcher.dtypes, launcher.storage, found.operands, strict=True
-        )
-    ]
-    written = [next(p for p in places if p[0].name == name) for name in kernel.results]
+    read, written = [], {}
+    for number, operand in enumerate(kernel.operands):
+        address, strides = found.operands[number]
+        flat = find(address, launcher.storage[number], found.dims, strides).flat
+        place = launcher.dtypes[number].type, flat
+        read += [place] * operand.reads
+        written |= {operand.name: place} if operand.writes else {}
+    targets = [written[name] for name in kernel.results]
     scalars = launcher.scalars(found.scalars)
     for i in reversed(range(extent)):
-        index = (i,) if kernel.indexed else ()
-        results = launcher.body(*index, *(kind(flat[i]) for o, kind, flat in places if o.reads), *scalars)
-        for (_, kind, flat), result in zip(written, results if len(written) > 1 else (results,), strict=True):
-            flat[i] = kind(result)
+        inputs = [i] * kernel.indexed + [kind(flat[i]) for kind, flat in read]
+        results = launcher.body(*inputs, *scalars)
+        results = results if len(targets) > 1 else (results,)
+        for (kind, flat), result in zip(targets, results, strict=True):
+            flat[i] = kind(result).astype(flat.base.dtype)
 
 
 # %% [markdown]
@@ -178,7 +185,8 @@ class Toy:
         return window(memory, offset * dtype.itemsize, dtype, shape, strides).copy()
 
     def find(self, address, dtype, shape, strides):
-        return window(self.blocks.get(address >> 32), address % (1 << 32), dtype, shape, strides)
+        block, start = self.blocks.get(address >> 32), address % (1 << 32)
+        return window(block, start, dtype, shape, strides)
 
     def compile(self, kernel, real, storage):
         return Launcher(kernel, real, storage)
@@ -186,7 +194,7 @@ class Toy:
     def launch(self, launcher, extent, chunk, block):
         self.diary.append(launcher.kernel.name)
         run = run_rows if launcher.kernel.form == "row" else run_elements
-        with np.errstate(all="ignore"):  # inside kernels an overflow is a number like others
+        with np.errstate(all="ignore"):  # in kernels infinity is a number like others
             run(self.find, launcher, extent, block)
 
     def gemm(self, real, shape, flags, scales, places, steps, batch):
@@ -226,8 +234,10 @@ def plug_in(name, create):
     vars(module).update(API=fnb.backend.API, available=lambda: None, create=create)
     metadata = Path(site.name) / f"forgenb_{name}-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: forgenb-{name}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[forgenb.backends]\n{name} = forgenb_{name}\n")
+    about = f"Metadata-Version: 2.1\nName: forgenb-{name}\nVersion: 1.0\n"
+    (metadata / "METADATA").write_text(about)
+    entry = f"[forgenb.backends]\n{name} = forgenb_{name}\n"
+    (metadata / "entry_points.txt").write_text(entry)
     fnb.backend.refresh()
 
 
@@ -247,9 +257,11 @@ assert listed["toy"] == "not loaded"
 # %%
 def train(backend, steps=4):
     with fnb.use(backend):
-        first, last = fnb.nn.Linear(2, 5, seed=1, name="a"), fnb.nn.Linear(5, 1, seed=2, name="b")
+        first = fnb.nn.Linear(2, 5, seed=1, name="first")
+        last = fnb.nn.Linear(5, 1, seed=1, name="last")
         optimizer = fnb.optim.SGD([*first.parameters(), *last.parameters()], lr=0.1)
-        x, y = fnb.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), fnb.tensor([[1.0], [1.0], [0.0]])
+        x = fnb.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        y = fnb.tensor([[1.0], [1.0], [0.0]])
     diary, losses = getattr(x.backend, "diary", []), []
     for _ in range(steps):
         diary.clear()
@@ -299,7 +311,8 @@ def conformance(name, ops):
     return summary
 
 
-right = conformance("toy", ["tanh", "transpose", "softmax", "layernorm", "take", "dropout", "conv2d"])
+some = "tanh transpose softmax layernorm take dropout conv2d"
+right = conformance("toy", some.split())
 assert (right.implemented, right.total, right.failed) == (7, 7, 0)
 
 # %% [markdown]
@@ -311,7 +324,7 @@ class Careless(Toy):
     name = "careless"
 
     def view(self, memory, dtype, offset, shape, strides):
-        return super().view(memory, dtype, offset, shape, [int(np.prod(shape[i + 1 :])) for i in range(len(shape))])
+        return super().view(memory, dtype, offset, shape, row_by_row(shape))
 
 
 plug_in("careless", Careless)
@@ -335,7 +348,7 @@ class Choosy(Toy):
 
     def compile(self, kernel, real, storage):
         if kernel.form == "row":
-            raise fnb.errors.OpUnsupported(f"backend 'choosy' runs maps alone, and {kernel.name} is a row kernel")
+            raise fnb.errors.OpUnsupported(f"choosy has no {kernel.name}: it runs maps alone")
         return super().compile(kernel, real, storage)
 
 
@@ -343,7 +356,8 @@ plug_in("choosy", Choosy)
 choosy = conformance("choosy", ["tanh", "softmax"])
 assert (choosy.implemented, choosy.total, choosy.failed) == (1, 2, 0)
 
-known = {name for method in vars(Toy).values() if callable(method) for name in method.__code__.co_names}
+methods = [method for method in vars(Toy).values() if callable(method)]
+known = {name for method in methods for name in method.__code__.co_names}
 assert {name for name in known if name.endswith("_kernel")} == {"product_kernel"}
 site.cleanup()
 

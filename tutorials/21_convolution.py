@@ -32,7 +32,8 @@ x, w = draws.normal(size=9), draws.normal(size=3)
 y = slide(x, w)
 assert y.shape == (7,)
 assert np.allclose(y, fnb.ops.conv1d(x[None, None], w[None, None]).numpy())
-assert np.allclose(slide(np.roll(x, 1), w)[1:], y[:-1])  # what moves in the signal, moves in the result
+moved = np.roll(x, 1)
+assert np.allclose(slide(moved, w)[1:], y[:-1])  # what moves in x, moves in y
 
 # %% [markdown]
 # ## The rule, for the weights
@@ -51,8 +52,8 @@ assert np.allclose(slide(np.roll(x, 1), w)[1:], y[:-1])  # what moves in the sig
 # $$ \bar x_j = \sum_k \bar y_{j - k} \, w_k, $$
 #
 # where $\bar y$ counts as 0 outside its range. Now the window goes the other way, $j - k$ for $j + k$. To slide it as
-# before, turn it around. With $w'_k = w_{K-1-k}$, and $K - 1$ zeros put on both ends of $\bar y$, the sum is
-# `slide(padded, turned)`: *slide the turned kernel over the padded gradient*.
+# before, turn it around. With $v_k = w_{K-1-k}$ for the weights, and $K - 1$ zeros put on both ends of $\bar y$, it is
+# `slide(padded, v)`: *slide the turned kernel over the padded gradient*.
 
 # %%
 dout = draws.normal(size=7)
@@ -86,9 +87,9 @@ assert np.allclose(dx, tx.grad.numpy())
 pictures, weights = draws.normal(size=(2, 3, 7, 5)), draws.normal(size=(4, 3, 3, 3))
 assert fnb.ops.conv2d(pictures, weights, padding=1).shape == (2, 4, 7, 5)
 assert fnb.ops.conv2d(pictures, weights, stride=2).shape == (2, 4, 3, 2)
-assert fnb.gradcheck(lambda x, w: fnb.ops.conv2d(x, w, stride=2, padding=1), pictures[:1, :, :4, :4], weights[:2])
-small = draws.normal(size=(1, 1, 3, 3)), draws.normal(size=(1, 1, 2, 2))
-assert fnb.gradcheck(fnb.ops.conv2d, *small, order=2)
+few = pictures[:1, :, :4, :4], weights[:2]
+assert fnb.gradcheck(lambda x, w: fnb.ops.conv2d(x, w, stride=2, padding=1), *few)
+assert fnb.gradcheck(fnb.ops.conv2d, few[0][:, :1, :3, :3], few[1][:1, :1, :2, :2], order=2)
 
 # %% [markdown]
 # ## A product after all
@@ -97,8 +98,8 @@ assert fnb.gradcheck(fnb.ops.conv2d, *small, order=2)
 # each place into a column of its own. Then one row of weights times this matrix gives all places at once.
 
 # %%
-seen = np.lib.stride_tricks.sliding_window_view(x, 3).T  # a row for each weight, a column for each place
-print(seen.shape)
+seen = np.lib.stride_tricks.sliding_window_view(x, 3).T
+print(seen.shape)  # a row for each weight, a column for each place
 assert seen.shape == (3, 7)
 assert np.allclose(w @ seen, y)
 
@@ -127,6 +128,7 @@ order = draws.permutation(len(images))
 train, test = order[400:], order[:400]
 print(images.shape, len(train), len(test))
 assert images.shape == (1797, 1, 8, 8)
+assert (digits.images.min(), digits.images.max()) == (0, 16)
 
 # %% [markdown]
 # The network has two layers of convolution. Each is followed by relu and by **pooling**: of every 2 by 2 numbers the
@@ -143,7 +145,8 @@ assert images.shape == (1797, 1, 8, 8)
 # %%
 def accuracy(model, pictures):
     with fnb.no_grad():
-        return float(np.mean(model(fnb.tensor(pictures)).numpy().argmax(axis=1) == labels[test]))
+        read = model(fnb.tensor(pictures)).numpy().argmax(axis=1)
+    return float(np.mean(read == labels[test]))
 
 
 def train_on(model, epochs=20):
@@ -161,14 +164,17 @@ def train_on(model, epochs=20):
     for number in range(epochs * batches.steps_per_epoch):
         loss = step(*batches(number))
         if number in (0, 100) or number == epochs * batches.steps_per_epoch - 1:
-            print(f"step {number}: loss {loss.item():.3f}, right {accuracy(model, images[test]):.1%}")
+            share = accuracy(model, images[test])
+            print(f"step {number}: loss {loss.item():.3f}, right {share:.1%}")
 
 
 near = fnb.nn.Conv2d(1, 8, 3, padding=1, seed=1, name="near")
 far = fnb.nn.Conv2d(8, 16, 3, padding=1, seed=1, name="far")
-rest = fnb.nn.Flatten(), fnb.nn.Linear(64, 10, seed=1, name="head")
-sliding = fnb.nn.Sequential(near, fnb.nn.ReLU(), fnb.nn.MaxPool2d(2), far, fnb.nn.ReLU(), fnb.nn.MaxPool2d(2), *rest)
-linear = fnb.nn.Sequential(fnb.nn.Flatten(), fnb.nn.Linear(64, 10, seed=1, name="alone"))
+head = fnb.nn.Linear(64, 10, seed=1, name="head")
+layers = [near, fnb.nn.ReLU(), fnb.nn.MaxPool2d(2), far, fnb.nn.ReLU(), fnb.nn.MaxPool2d(2)]
+sliding = fnb.nn.Sequential(*layers, fnb.nn.Flatten(), head)
+alone = fnb.nn.Linear(64, 10, seed=1, name="alone")
+linear = fnb.nn.Sequential(fnb.nn.Flatten(), alone)
 print(sum(p.size for p in sliding.parameters()), "numbers to learn")
 train_on(sliding)
 train_on(linear)
@@ -181,21 +187,22 @@ assert accuracy(linear, images[test]) > 0.9
 
 
 # %%
-def moved(pictures, by):
+def shifted(pictures, by):
     return np.pad(pictures, ((0, 0), (0, 0), (0, 0), (1, 1)))[..., 1 - by : 9 - by]
 
 
 found = {}
 for name, model in (("convolution", sliding), ("linear", linear)):
-    found[name] = [accuracy(model, moved(images[test], by)) for by in (-1, 1)]
-    print(f"{name:11}  to the left {found[name][0]:.0%}, to the right {found[name][1]:.0%}")
+    left, right = (accuracy(model, shifted(images[test], by)) for by in (-1, 1))
+    print(f"{name:11}  to the left {left:.0%}, to the right {right:.0%}")
+    found[name] = left, right
 assert min(found["convolution"]) > 0.6
 assert max(found["linear"]) < 0.5
 
 # %% [markdown]
-# The linear layer now misreads more than it reads. The convolutions see the same strokes at another place, and what
-# they lose, they lose in the layer after them. Let us look at what was learned: the eight windows of the first layer,
-# white for positive weights, and below them digits that were misread in their place.
+# The linear layer now misreads more than it reads. The convolutions see the same strokes, at another place; what still
+# depends on the place are the pooling and the last layer. Let us look at what was learned: the eight windows of the
+# first layer, white for positive weights, and below them digits that were misread where they were.
 
 # %% {"mystnb": {"image": {"alt": "Above, eight windows of 3 by 3 weights, some like edges; below, misread digits"}}}
 with fnb.no_grad():
