@@ -50,7 +50,7 @@ def program() -> str | None:
 
 def missing(reason: str) -> None:
     """Skip, or fail where the run says that nothing of this kind may be skipped."""
-    if os.environ.get("FORGENB_NEEDS_BROWSER"):
+    if os.environ.get("REQUIRE_BROWSER"):
         pytest.fail(reason)
     pytest.skip(reason)
 
