@@ -57,19 +57,22 @@ class Journal:
         self.values: dict[int, Step] = {}
         self.grads: dict[int, Step] = {}
         self.rules: dict[int, tuple[CodeType, ...]] = {}
-        self._versions: dict[int, int] = {}
+        self._versions: dict[int, list[int | None]] = {}
 
     def computed(self, entry: int, node: Node, outputs: Sequence[Tensor]) -> None:
         """An op was recorded, or a leaf was used for the first time."""
         self._note(Step("leaf" if node.leaf else "forward", entry, tuple(map(glimpse, outputs))), self.values)
         self.rules[entry] = rule_of(node.backward)
 
-    def used(self, entry: int, leaf: Tensor) -> None:
-        """A leaf is about to be used: note its value if it was written in place since the last time."""
-        version = leaf.memory.version
-        if self._versions.setdefault(entry, version) != version:
-            self._versions[entry] = version
-            self._note(Step("changed", entry, (glimpse(leaf),)), self.values)
+    def used(self, entry: int, results: Sequence[Tensor | None]) -> None:
+        """An entry is about to be read: note its values if one was written in place; None is a result that is gone."""
+        versions = [None if t is None else t.memory.version for t in results]
+        before = self._versions.setdefault(entry, versions)
+        if any(now is not None and now != then for now, then in zip(versions, before, strict=True)):
+            known = self.values[entry].seen
+            seen = tuple(known[k] if t is None else glimpse(t) for k, t in enumerate(results))
+            self._note(Step("changed", entry, seen), self.values)
+        self._versions[entry] = versions
 
     def carried(self, entry: int, arriving: Sequence, leaving: Sequence[Leaving]) -> None:
         """A sweep came by; `arriving` has a gradient, or None, for each result."""

@@ -29,7 +29,7 @@ class Known:
 
     def add(self, node: Node, outputs: Sequence[Tensor]) -> None:
         """Take in the next entry; the tensor of a leaf is known by its node."""
-        leaf = _tensor_of(node)
+        leaf = None if node.tensor is None else node.tensor()
         outputs = outputs if leaf is None else (leaf,)
         if self.journal is not None:
             self.journal.computed(len(self._nodes), node, outputs)
@@ -37,10 +37,9 @@ class Known:
         self._results.append([(weakref.ref(tensor), tensor.memory.version) for tensor in outputs])
 
     def used(self, entry: int) -> None:
-        """An entry is about to be read: if it is a leaf, it may have been written in place."""
-        leaf = _tensor_of(self._nodes[entry])
-        if self.journal is not None and leaf is not None:
-            self.journal.used(entry, leaf)
+        """An entry is about to be read: its results may have been written in place."""
+        if self.journal is not None:
+            self.journal.used(entry, [made() for made, _ in self._results[entry]])
 
     def swept(self, entry: int) -> None:
         """A sweep called the closure of an entry."""
@@ -93,10 +92,6 @@ class Known:
         if self.journal is not None and entry in self.journal.grads and not node.leaf:
             return self.journal.grads[entry].seen[index]
         return FREED if entry in self._swept or node.consumed else NONE
-
-
-def _tensor_of(node: Node) -> Tensor | None:
-    return None if node.tensor is None else node.tensor()
 
 
 def _leaving(parent: Parent, grad: Tensor | None, entry_of: Callable) -> Leaving:

@@ -129,7 +129,9 @@ def _step(step: Step) -> dict[str, Any]:
 
 
 def _glimpse(seen: Glimpse) -> dict[str, Any]:
-    about = f"{seen.dtype}, shape {seen.shape}, {seen.range}" if seen.numbers is not None else ""
+    about = f"{seen.dtype}, shape {seen.shape}" if seen.numbers is not None else ""
+    if seen.numbers is not None and seen.numbers.size > 1:
+        about += f", {seen.range}"
     return {
         "missing": seen.missing,
         "value": seen.line("value"),

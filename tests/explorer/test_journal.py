@@ -63,6 +63,32 @@ def test_values_written_in_place_are_steps_of_their_own():
     assert len(steps(tape)) == 5
 
 
+def test_results_written_in_place_are_steps_too():
+    x = fnb.tensor([2.0], requires_grad=True)
+    with fnb.Tape(keep=True) as tape:
+        y = x + 1.0
+        with fnb.no_grad():
+            y.assign_(10.0)
+        z = y + 2.0
+    assert z.item() == 12.0
+    assert [step[:3] for step in steps(tape)[1:]] == [
+        ("forward", 1, [[3]]),
+        ("changed", 1, [[10]]),
+        ("forward", 2, [[12]]),
+    ]
+    assert len(steps(tape)) == 4
+
+
+def test_of_several_outputs_one_is_written_in_place_and_one_is_gone():
+    pair = fnb.custom_op(lambda x: (x * 2.0, x * 3.0), lambda da, db, x: db * 3.0)
+    with fnb.Tape(keep=True) as tape:
+        gone, written = pair(tape.leaf(fnb.tensor(2.0)))
+        del gone
+        with fnb.no_grad():
+            written.assign_(7.0)
+    assert steps(tape)[-1] == ("changed", 1, [4, 7], [])
+
+
 def test_several_outputs_and_one_without_a_gradient():
     pair = fnb.custom_op(lambda x: (x * 2.0, x * 3.0), lambda da, db, x: db * 3.0)
     with fnb.Tape(keep=True) as tape:
