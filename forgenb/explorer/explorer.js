@@ -5,6 +5,7 @@
   const at = (id) => document.getElementById(id);
   const boxes = [...document.querySelectorAll("#picture .entry")];
   const names = { leaf: "leaf", forward: "forward", changed: "changed in place", backward: "backward", arrived: "gradient" };
+  const drawn = entries.map(() => ({}));
   let now = -1;
 
   const name = (entry) => (entry === null ? "a constant" : entries[entry].name);
@@ -113,7 +114,8 @@
     const step = steps[now];
     const states = known(now);
     boxes.forEach((box, n) => {
-      drawBox(box, states[n]);
+      if (drawn[n].value !== states[n].value || drawn[n].grad !== states[n].grad) drawBox(box, states[n]);
+      drawn[n] = states[n];
       box.classList.toggle("now", n === step.entry);
     });
     describe(step, states[step.entry]);
@@ -123,10 +125,8 @@
     at("slider").setAttribute("aria-valuetext", at("where").textContent);
     at("first").disabled = at("back").disabled = now === 0;
     at("last").disabled = at("next").disabled = now === steps.length - 1;
-    [...at("list").querySelectorAll("button")].forEach((button, n) => {
-      if (n === now) button.setAttribute("aria-current", "step");
-      else button.removeAttribute("aria-current");
-    });
+    at("list").querySelector("[aria-current]")?.removeAttribute("aria-current");
+    at("list").children[now].firstChild.setAttribute("aria-current", "step");
   }
 
   function onKey(event) {

@@ -78,7 +78,8 @@ class Glimpse:
         """From where to where the finite elements go, and how many there are of the others."""
         if self.low is None:
             return f"{self.odd} not finite" if self.odd else "no elements"
-        span = f"{_number(self.low)} to {_number(self.high)}"
+        low, high = _number(self.low), _number(self.high)
+        span = f"all {low}" if self.low == self.high else f"{low} to {high}"
         return f"{span}, {self.odd} not finite" if self.odd else span
 
     @property

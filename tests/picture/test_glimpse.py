@@ -23,6 +23,7 @@ from forgenb.picture.glimpse import FREED, NONE, glimpse
         (np.arange(100), "0 to 99"),
         ([float("nan"), 1.0], "[nan, 1]"),
         ([float("nan"), float("inf"), *np.arange(20.0)], "0 to 19, 2 not finite"),
+        (np.zeros((9, 9)), "all 0"),
         (np.full(70, np.nan), "70 not finite"),
         (np.zeros((0, 3)), "[]"),
         (np.zeros((40, 0)), "no elements"),
