@@ -68,6 +68,7 @@ def gradients(
                 if entry is not None:
                     grad, borrowed = entry
                     found[node.number, index] = grad.copy() if borrowed else grad
+            run.tell(node, entries)
     return [found.get((t.node.number, t.index)) for t in targets]
 
 
@@ -161,6 +162,7 @@ class _Sweep:
         if node.backward is None or node.kept:
             self.finish(node, entries)
             if node.leaf:
+                self.tell(node, entries)
                 return
             self.refuse_consumed(node)
         if self.watch is None:
@@ -168,6 +170,11 @@ class _Sweep:
         else:
             with self.watch.sweeping(node):
                 self.carry(node, entries)
+
+    def tell(self, node: Node, entries: list[Entry], results: Sequence = ()) -> None:
+        """Show a tape that watches what arrived at a node and what its closure returned."""
+        if self.watch is not None:
+            self.watch.carried(node, entries, results)
 
     def finish(self, node: Node, entries: list[Entry]) -> None:
         """Keep what a leaf gets, and what an inner tensor asked for."""
@@ -208,6 +215,8 @@ class _Sweep:
             raise TapeError(
                 f"the backward of {node.name} returned {len(results)} gradients for {len(node.parents)} inputs"
             )
+        if self.watch is not None:
+            self.watch.carried(node, entries, results)
         for parent, grad in zip(node.parents, results):
             if parent is None or grad is None:
                 continue

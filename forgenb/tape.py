@@ -234,7 +234,7 @@ def _recorded(outputs, parents: list[Parent], backward: Callable, save_output: b
     for index, tensor in enumerate(several):
         tensor.node, tensor.index = node, index
     for tape in _LISTENERS.get():
-        tape.note(node)
+        tape.note(node, several)
     return outputs
 
 

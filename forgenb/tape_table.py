@@ -1,35 +1,28 @@
-"""A list of what was recorded: `Tape` notes every op inside a ``with`` block, to print, draw and sweep.
+"""A list of what was recorded: `Tape` notes every op inside a ``with`` block, to print, draw, sweep and step through.
 
 Recording needs no `Tape`; this one only listens. Times are those of the kernels that were launched, as
 the host sees them, so that what a program does between two ops does not count.
 
-Imports the tape, tensors and the seam's trace; it must not change what is recorded, and no op is named here.
+Imports the tape, tensors, the seam's trace, pictures and the explorer; it must not change what is recorded, and no op
+is named here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from . import tape_print
 from .backend import seam
 from .errors import ArgumentError, TapeError
+from .explorer.known import Known
+from .explorer.page import Page, page
+from .picture.drawing import Box, Drawing, drawing
+from .storage.opening import StrPath
 from .sweep import sweep
 from .tape import _LISTENERS, Node
-from .tape_drawing import svg
 from .tensor import Tensor
-
-_CAPS = {
-    "#": 5,
-    "op": 14,
-    "inputs": 11,
-    "output": 17,
-    "dtype": 8,
-    "saved": 7,
-    "kernels": 15,
-    "fwd us": 7,
-    "bwd us": 7,
-}
 
 
 @dataclass
@@ -65,12 +58,24 @@ class Entry:
     backward: float = 0.0
     leaf: bool = False
 
+    @property
+    def title(self) -> str:
+        """The op and the number, and the shapes."""
+        return f"{self.op}#{self.number} {', '.join(map(str, self.shapes))}"
+
 
 class Tape:
     """Notes the ops that are recorded inside a ``with`` block, and the leaves that they use.
 
-    ``print(tape)`` shows a table. The tape keeps what its entries keep for backward, until a sweep frees it.
-    Tapes nest: the outer one notes what the inner one does.
+    ``print(tape)`` shows a table, `draw` a picture, and `explore` a page to step through. The tape keeps what its
+    entries keep for backward, until a sweep frees it. Tapes nest: the outer one notes what the inner one does.
+
+    Parameters
+    ----------
+    keep : bool
+        Whether to look at each value and gradient as it comes by, in sweeps inside the block too, for `draw` and
+        `explore`. Of each array at most 64 numbers and the range are kept, so memory grows with the number of steps
+        alone; but every array is read, which on a device waits for it.
 
     Examples
     --------
@@ -84,9 +89,9 @@ class Tape:
     [2.0, 4.0]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keep: bool = False) -> None:
         self.entries: list[Entry] = []
-        self._nodes: list[Node] = []
+        self._known = Known(keep)
         self._places: dict[int, int] = {}
         self._spent = 0.0
         self._outer: Tape | None = None
@@ -176,20 +181,20 @@ class Tape:
                 found[place] = tuple(row)
         return found
 
-    def note(self, node: Node, events: list | None = None) -> None:
+    def note(self, node: Node, outputs: Sequence[Tensor], events: list | None = None) -> None:
         """Add a recorded node; `events` are its (kernel, seconds), by default those since the last."""
         events = self._taken() if events is None else events
         inputs = []
         for parent in node.parents:
             known = parent is not None and (parent[0].leaf or parent[0].number in self._places)
             inputs.append(self._place(parent[0]) if known else None)
-        entry = self.entries[self._place(node)]
+        entry = self.entries[self._place(node, outputs)]
         entry.inputs = tuple(inputs)
         entry.saved = sum({id(t.memory): t.size * t.dtype.itemsize for t, _ in node.saved}.values())
         entry.kernels = [name for name, _ in events]
         entry.forward = sum(seconds for _, seconds in events)
         if self._outer is not None:
-            self._outer.note(node, events)
+            self._outer.note(node, outputs, events)
 
     def passed_by(self) -> None:
         """Forget the launches of an op that was not recorded."""
@@ -208,80 +213,108 @@ class Tape:
         place = self._places.get(node.number)
         if place is not None:
             self.entries[place].backward += seconds
+            self._known.swept(place)
         if self._outer is not None:
             self._outer._swept(node, seconds)
+
+    def carried(self, node: Node, arriving: Sequence, results: Sequence) -> None:
+        """Look at the gradients that arrive at a node and that its closure returned, before anyone adds to them."""
+        place = self._places.get(node.number)
+        if place is not None:
+            self._known.carried(place, arriving, results, self._places.get)
+        if self._outer is not None:
+            self._outer.carried(node, arriving, results)
 
     def _taken(self) -> list:
         events = seam.take_trace()
         self._spent += sum(seconds for _, seconds in events)
         return events
 
-    def _place(self, node: Node) -> int:
+    def _place(self, node: Node, outputs: Sequence[Tensor] = ()) -> int:
         place = self._places.get(node.number)
         if place is None:
             place = self._places[node.number] = len(self.entries)
             shapes = tuple(layout.shape for layout in node.layouts)
             self.entries.append(Entry(place, node.name, (), shapes, node.layouts[0].dtype.name, leaf=node.leaf))
-            self._nodes.append(node)
+            self._known.add(node, outputs)
+        self._known.used(place)
         return place
 
     def __repr__(self) -> str:
-        rows = [_cells(entry) for entry in self.entries]
-        widths = [
-            min(cap, max(len(title), *(len(row[i]) for row in rows), 0)) for i, (title, cap) in enumerate(_CAPS.items())
-        ]
-        lines = [_line(list(_CAPS), widths), " ".join("-" * width for width in widths)]
-        lines += [_line(row, widths) for row in rows]
-        saved, forward = sum(e.saved for e in self.entries), sum(e.forward for e in self.entries)
-        backward, launches = sum(e.backward for e in self.entries), sum(len(e.kernels) for e in self.entries)
-        lines.append(
-            f"{len(self.entries)} entries, {_size(saved)} saved, {launches} launches, "
-            f"forward {forward * 1e6:.0f} us, backward {backward * 1e6:.0f} us"
-        )
-        return "\n".join(lines)
+        return tape_print.table(self.entries)
 
-    def draw(self) -> str:
+    def text(self) -> str:
         """The graph as text: one line per entry, with what it reads, in the order of recording."""
-        lines = []
-        for entry in self.entries:
-            read = ", ".join("constant" if i is None else f"{self.entries[i].op}#{i}" for i in entry.inputs)
-            shapes = ", ".join(map(str, entry.shapes))
-            lines.append(f"{entry.op}#{entry.number} {shapes}" + (f" <- {read}" if read else ""))
-        return "\n".join(lines)
+        return tape_print.graph(self.entries)
 
-    def svg(self) -> str:
-        """The graph as an SVG picture: a box for each entry, below the boxes that it reads; leaves are tinted.
+    def draw(self, graphviz: bool | None = None) -> Drawing:
+        """The graph as an SVG picture, with values and gradients.
 
-        The text is the whole file. Constants and what was recorded before this tape are not drawn. No Graphviz and no
-        matplotlib is needed; notebooks show a tape this way by themselves.
+        Each entry is a box below those that it reads, with a line for each result's value and one for its gradient: the
+        numbers where they are few, else their range. Leaves are tinted. A gradient that is not there is said to be
+        ``none``, in a dashed frame; what was there and is held by nothing any more is said to be ``freed``. A tape that
+        was made with ``keep=True`` has the values and gradients that came by. Constants and what was recorded before
+        this tape are not drawn. Values are read now; nothing is recorded, and no other program is needed.
+
+        Parameters
+        ----------
+        graphviz : bool, optional
+            Whether Graphviz's ``dot`` places the boxes: by default where it is on PATH and answers. The drawing is the
+            same otherwise.
+
+        Returns
+        -------
+        Drawing
+            ``str()`` is its text, ``save(path)`` writes it, and notebooks show it. They show the tape itself in the
+            same way.
+
+        Raises
+        ------
+        ArgumentError
+            With ``graphviz=True``, if ``dot`` is not there or fails.
+
+        Examples
+        --------
+        >>> import forgenb as fnb
+        >>> with fnb.Tape() as tape:
+        ...     x = tape.leaf(fnb.tensor(3.0, name="x"))
+        ...     (x * x).backward()
+        >>> "grad: 6" in str(tape.draw(graphviz=False))
+        True
         """
-        return svg(self.entries)
+        known = self._known
+        boxes = [Box(e.title, e.inputs, e.leaf, known.values(e.number), known.grads(e.number)) for e in self.entries]
+        return drawing(boxes, f"A tape of {len(boxes)} entries", graphviz)
 
-    _repr_svg_ = svg
+    def _repr_svg_(self) -> str:
+        return str(self.draw())
 
+    def explore(self, path: StrPath | None = None) -> Page:
+        """A page that steps through the computation, forward and backward, in one file that needs no network.
 
-def _cells(entry: Entry) -> list[str]:
-    return [
-        str(entry.number),
-        entry.op,
-        " ".join("-" if i is None else str(i) for i in entry.inputs),
-        " ".join("x".join(map(str, shape)) or "()" for shape in entry.shapes),
-        entry.dtype,
-        "" if entry.leaf else _size(entry.saved),
-        " ".join(dict.fromkeys(name.removesuffix("_kernel") for name in entry.kernels)),
-        "" if entry.leaf else f"{entry.forward * 1e6:.0f}",
-        f"{entry.backward * 1e6:.0f}" if entry.backward else "",
-    ]
+        Each step shows the op, shapes, values, the gradients that arrive and leave, and the source of the closure. A
+        tape that was made with ``keep=True`` has noted them as they came by, sweeps too. Without, the page has the
+        forward steps, with those values that something still holds. Of large arrays it has the ends and the range.
 
+        Parameters
+        ----------
+        path : str or path, optional
+            Where the page is written to, whole or not at all.
 
-def _line(cells: list[str], widths: list[int]) -> str:
-    cut = [c if len(c) <= width else c[: width - 2] + ".." for c, width in zip(cells, widths)]
-    return " ".join(c.ljust(width) for c, width in zip(cut, widths)).rstrip()
+        Returns
+        -------
+        Page
+            ``str()`` is its text, ``save(path)`` writes it, and notebooks show it in a frame.
 
-
-def _size(nbytes: float) -> str:
-    for unit in ("B", "KB", "MB"):
-        if nbytes < 1000:
-            return f"{nbytes:.3g}{unit}"
-        nbytes /= 1000
-    return f"{nbytes:.3g}GB"
+        Raises
+        ------
+        ArgumentError
+            If `path` is none.
+        CheckpointError
+            If the file cannot be written; what was there before is unchanged.
+        """
+        steps = self._known.steps()
+        made = page(self.entries, steps, self._known.rules(), self._known.journal is not None)
+        if path is not None:
+            made.save(path)
+        return made

@@ -26,8 +26,6 @@ LAYERS = [
         "creation",
         "tape",
         "sweep",
-        "tape_drawing",
-        "tape_table",
         "functional",
         "recompute",
         "derivatives",
@@ -39,6 +37,7 @@ LAYERS = [
     },
     {"routine"},
     {"storage"},
+    {"picture", "explorer", "tape_print", "tape_table"},
     {"nn", "optim", "train", "models", "data"},
     {"testing", "bench", "course", "cli", "__main__", "__init__"},
 ]
@@ -170,6 +169,7 @@ def test_the_wheel_has_the_packages_and_nothing_else(tmp_path):
         metadata = {name.split("/")[0] for name in names if ".dist-info/" in name}
         entry_points = file.read(f"{metadata.pop()}/entry_points.txt").decode()
     assert "forgenb/py.typed" in names
+    assert {f"forgenb/explorer/{name}" for name in ("page.html", "explorer.css", "explorer.js")} <= set(names)
     assert all(name.startswith("forgenb") for name in names)
     assert not [name for name in names if name.split("/")[0].startswith("forgenb") and "/tests/" in name]
     assert "forgenb = forgenb.cli:main" in entry_points

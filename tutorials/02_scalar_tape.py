@@ -251,6 +251,34 @@ plt.show()
 # entry knows those of its inputs, and entries are numbered: to go through them by falling numbers is to walk back. So
 # there may be many tapes at once, and what no tensor needs any more is gone by itself.
 #
+# To look at a tape, compute inside `with fnb.Tape(keep=True) as tape:`. It notes what passes by. Here is the neuron
+# again, with `fnb.tensor` for `Scalar` and `fnb.ops.tanh` for its method. The last line draws the list: a box for each
+# entry, with its value and its gradient, and arrows from the entries that it reads.
+
+# %% {"mystnb": {"image": {"alt": "Boxes for w, x and b, their product, sum and tanh, with values and gradients"}}}
+import forgenb as fnb
+
+w, x, b = (
+    fnb.tensor(value, dtype="float64", requires_grad=True, name=name)
+    for name, value in (("w", 0.5), ("x", -1.5), ("b", 0.25))
+)
+with fnb.Tape(keep=True) as tape:
+    loss = fnb.ops.tanh(w * x + b)
+    loss.backward()
+bend = 1 - loss.item() ** 2
+for number, slope in ((w, bend * -1.5), (x, bend * 0.5), (b, bend)):
+    assert math.isclose(number.grad.item(), slope)
+tape.draw()
+
+# %% [markdown]
+# `explore` gives the same list step by step. Move the slider, or click into the frame and press the arrow keys. The
+# first half computes. In the second half the gradients come in the other order; watch which one a rule takes and which
+# ones it gives, and read its source. `tape.explore("tape.html")` writes the page to a file.
+
+# %%
+tape.explore()
+
+# %% [markdown]
 # ## Exercises
 #
 # As in chapter 1, `fnb.course.check` tries your functions on inputs that you do not see.
@@ -266,9 +294,6 @@ plt.show()
 
 
 # %%
-import forgenb as fnb
-
-
 def div_rule(dout, x, y):
     raise NotImplementedError
 

@@ -32,14 +32,17 @@ assert y.shape == (2, 3)
 # $$ \bar b_j = \sum_i \frac{\partial L}{\partial y_{ij}} \frac{\partial y_{ij}}{\partial b_j} = \sum_i \bar y_{ij},
 #    \qquad \bar x_{ij} = \bar y_{ij}. $$
 #
-# Repeat forward, sum backward. That is the whole rule, and it is the same for every op that broadcasts.
+# Repeat forward, sum backward. That is the whole rule, and it is the same for every op that broadcasts. The picture is
+# that of `fnb.Tape`, which was said in chapter 2; a range stands for numbers that are too many for a box.
 
-# %%
+# %% {"mystnb": {"image": {"alt": "Boxes for x and b above their sum; the gradient of b is the sum over rows"}}}
 dout = np.array([[1.0, 0.0, 2.0], [3.0, 5.0, 7.0]])
-y.backward(fnb.tensor(dout))
+with fnb.Tape(keep=True) as tape:
+    (x + b).backward(fnb.tensor(dout))
 print("db =", b.grad.numpy())
 assert np.array_equal(b.grad.numpy(), dout.sum(axis=0))
 assert np.array_equal(x.grad.numpy(), dout)
+tape.draw()
 
 # %% [markdown]
 # ## Which axes were repeated

@@ -3,11 +3,13 @@
 import hashlib
 from pathlib import Path
 
+SUFFIXES = (".py", ".html", ".css", ".js")
+
 
 def source_hash(root: Path) -> str:
-    """Of the Python files of the package and its backends under `root`, by name and content."""
+    """Of the files of the package and its backends under `root`, by name and content."""
     found = hashlib.sha256()
     for folder in ("forgenb", "backends"):
-        for path in sorted((root / folder).rglob("*.py")):
+        for path in sorted(path for path in (root / folder).rglob("*") if path.suffix in SUFFIXES):
             found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
     return found.hexdigest()[:16]

@@ -45,6 +45,7 @@ def test_the_site(tmp_path):
     _every_formula_is_understood(tmp_path / "html")
     _every_picture_is_there(tmp_path / "html/tutorials")
     _each_public_name_has_an_entry(tmp_path / "html")
+    assert 'srcdoc="&lt;!doctype html&gt;' in (tmp_path / "html/tutorials/02_scalar_tape.html").read_text()
     assert "mean_rule is not written yet" in (tmp_path / "html/tutorials/03_arrays.html").read_text()
     assert "<math " in (tmp_path / "html/tutorials/03_arrays.html").read_text()
 

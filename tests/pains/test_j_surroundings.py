@@ -34,11 +34,17 @@ import os, shutil, sys
 import numpy as np
 import forgenb as fnb
 assert shutil.which("dot") is None
-with fnb.Tape() as tape:
-    x = tape.leaf(fnb.tensor(np.ones((2, 2)), name="x"))
-    (x @ x).sum()
-print(tape.draw())
-print(tape.svg())
+for data in (2.0, [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]):
+    with fnb.Tape(keep=True) as tape:
+        x = tape.leaf(fnb.tensor(np.asarray(data), name="x"))
+        (x * x).sum().backward()
+    print(tape)
+    print(tape.text())
+    print(tape.draw())
+    print(tape.explore())
+    tape._repr_svg_(), tape.draw()._repr_svg_(), tape.explore()._repr_html_(), x._repr_html_()
+tape.draw().save(os.path.join(sys.argv[1], "tape.svg"))
+tape.explore(os.path.join(sys.argv[1], "tape.html"))
 y = fnb.tensor([1.0, 2.0])
 with fnb.capture() as recorded:
     z = fnb.ops.exp(y) + y
@@ -47,11 +53,13 @@ print(recorded.program.graph())
 
 
 def test_drawing_needs_no_other_program(tmp_path):
-    """P112: as text, as SVG, and in the DOT language."""
-    done = run("-W", "error", "-c", DRAW, PATH=str(tmp_path))
+    """P108 and P112: every picture of scalars, vectors and matrices; as text, SVG, a page, and in the DOT language."""
+    done = run("-W", "error", "-c", DRAW, tmp_path, PATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    for part in ("matmul#1 (2, 2) <- x#0, x#0", "<svg ", "</svg>", "digraph"):
+    for part in ("mul#1 (2, 2) <- x#0, x#0", "<svg ", "</svg>", "grad: 4", "digraph"):
         assert part in done.stdout
+    assert (tmp_path / "tape.svg").read_text(encoding="utf-8").endswith("</svg>\n")
+    assert (tmp_path / "tape.html").read_text(encoding="utf-8").endswith("</html>\n")
 
 
 @pytest.mark.parametrize("f", [np.exp, np.sum], ids=lambda f: f.__name__)

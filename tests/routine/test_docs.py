@@ -55,6 +55,9 @@ def test_the_examples_of_debugging_run(tmp_path, monkeypatch, capsys):
     assert "us a run, mean of 20" in printed
     assert "\nmodel " in printed
     assert (tmp_path / "profile.svg").exists()
+    assert "grad: " in (tmp_path / "tape.svg").read_text(encoding="utf-8")
+    assert len(names["tape"]) == 6
+    assert (tmp_path / "tape.html").exists()
     found = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert found == sorted(re.findall(r"^\| `(00_.*?)`", DEBUGGING, re.MULTILINE))
     memory = names["run"].routine.memory()
