@@ -29,8 +29,9 @@ extensions = [
     "chapters",
     "references",
     "api_pages",
+    "op_pages",
 ]
-exclude_patterns = ["_build", "_ext", "*.py"]
+exclude_patterns = ["_build", "_ext", "rules", "*.py"]
 nitpicky = True
 numfig = True
 suppress_warnings = ["config.cache"]  # the hash below is no value that is kept between builds
@@ -38,7 +39,7 @@ suppress_warnings = ["config.cache"]  # the hash below is no value that is kept 
 html_theme = "furo"
 html_title = "forgenb"
 html_math_renderer = "mathml"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
 html_copy_source = False
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
