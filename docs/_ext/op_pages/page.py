@@ -18,7 +18,7 @@ def page(name: str, found: dict) -> str:
     parts = [
         f"---\norphan: true\nhide-toc: true\n---\n\n# {name}\n\n{values}\n\n{_kind(name, found)}",
         f"## Equation\n\n{equation}",
-        f"## {why}\n\n" + "\n\n".join(part for part in (rule, steps) if part),
+        f"## {why}\n\n" + "\n\n".join(part for part in (rule.replace("Backward: ", "In short: "), steps) if part),
         f"## Code\n\n{_code(name, found)}",
         f"## Saved for backward\n\n{_saved(name, found)}",
         f"## Check\n\n{_check(name, found)}",
@@ -119,19 +119,17 @@ def _check(name: str, found: dict) -> str:
     call = f"Run when this page was built, in float64, for `{found['call']}`: the values {values}."
     if not found["gradients"]:
         return f"{call} There is no gradient to check."
-    rows = found["gradients"]["rows"]
-    listed = table(
-        ("operand", "entries", "largest slope", "largest error", "tolerance"),
-        [
-            (f"`{r['name']}`", r["entries"], f"{r['largest']:.3g}", f"{r['error']:.1e}", f"{found['gradients']['tolerance']:g}")
-            for r in rows
-        ],
-    )
+    gradients = found["gradients"]
+    cells = [
+        (f"`{r['name']}`", r["of"], f"{r['largest']:.3g}", r["entries"], f"{r['error']:.1e}", f"{gradients['tolerance']:g}")
+        for r in gradients["rows"]
+    ]
+    listed = table(("operand", "entries", "largest slope", "compared", "largest error", "tolerance"), cells)
     order = " and those of gradients of gradients" if TABLE[name].second else ""
     return (
-        f"{call} [`fnb.gradcheck`](../gradcheck.md) accepts the gradients{order}, along "
-        f"{found['gradients']['directions']} random directions for each operand. Entry by entry, against central "
-        f"differences, in parts of the largest slope:\n\n{listed}"
+        f"{call} [`fnb.gradcheck`](../gradcheck.md) accepts the gradients{order}, along {gradients['directions']} random "
+        "directions for each operand. One entry after another, against central differences, errors in parts of the "
+        f"largest slope:\n\n{listed}"
     )
 
 
