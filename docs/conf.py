@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "chapters",
+    "navigation",
     "references",
     "api_pages",
     "op_pages",
