@@ -1,10 +1,17 @@
-"""The README's example runs and prints what the README shows, apart from times."""
+"""What the README says: its example prints what it shows apart from times, its commands exist, and its links lead."""
 
 import contextlib
 import io
+import re
+import shlex
 from pathlib import Path
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+import pytest
+
+from forgenb.cli import build_parser
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def block(text, language):
@@ -36,3 +43,27 @@ def test_the_commands_are_one_line_each():
         assert command.count("\n") == 1
         assert command.startswith("python3 -m venv .venv && ")
         assert word in command
+
+
+def commands():
+    """The indented lines of the README that call forgenb, without comments."""
+    lines = [line.split("  #")[0].split(" #")[0].strip() for line in README.splitlines() if line.startswith("    ")]
+    return [line for line in lines if line.startswith("forgenb ")]
+
+
+def test_the_commands_that_are_named_can_be_given():
+    found = commands()
+    assert len(found) >= 5
+    for line in found:
+        words = shlex.split(line)[1:]
+        if "--help" in words:
+            words.remove("--help")
+        assert build_parser().parse_args(words).command == words[0]
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["train", "--bogus"])
+
+
+def test_files_that_are_named_are_there():
+    named = re.findall(r"\]\(([^)#]+)\)", README) + re.findall(r"\btutorials/\w+\.py", README)
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []

@@ -5,9 +5,17 @@ import re
 from docutils import nodes
 from latex2mathml.converter import convert
 
+NAMES = "(?:log|exp|sinh?|cosh?|tanh?|arctan)"
+FUNCTION = re.compile(
+    rf"(</(?:mi|mn|msub|msup)>)?(<(msu[bp])><mi>{NAMES}</mi><mn>\d</mn></\3>|(?<!<msub>)(?<!<msup>)<mi>{NAMES}</mi>)"
+    r'(?=<m(?!space|o stretchy="false">&#x00028;))'
+)
+"""The name of a function without a bracket behind it, and what it follows if that is no sign."""
+THIN = '<mspace width="0.167em" />'
+
 
 def inline(self, node):
-    self.body.append(convert(node.astext()))
+    self.body.append(_spaced(convert(node.astext())))
     raise nodes.SkipNode
 
 
@@ -15,7 +23,7 @@ def block(self, node):
     self.body.append(self.starttag(node, "div", CLASS="math", STYLE="overflow-y: hidden"))
     if node["number"]:
         self.body.append(f'<span class="eqno">({node["number"]})</span>')
-    self.body.append(_aligned(convert(_lines(node.astext()), display="block")) + "</div>\n")
+    self.body.append(_aligned(_spaced(convert(_lines(node.astext()), display="block"))) + "</div>\n")
     raise nodes.SkipNode
 
 
@@ -24,6 +32,11 @@ def _lines(formula: str) -> str:
     if r"\\" in formula and r"\begin" not in formula:
         return rf"\begin{{align*}}{formula}\end{{align*}}"
     return formula.replace("{aligned}", "{align*}")
+
+
+def _spaced(markup: str) -> str:
+    """A thin space between the name of a function and its argument, and before it, where TeX has one."""
+    return FUNCTION.sub(lambda found: f"{found[1] + THIN if found[1] else ''}{found[2]}{THIN}", markup)
 
 
 def _aligned(markup: str) -> str:

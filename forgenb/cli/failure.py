@@ -18,6 +18,9 @@ __all__ = ["EXPECTED", "end_together", "failed", "failed_together"]
 EXPECTED = (ForgeError, MemoryError, KeyboardInterrupt, OSError)
 """Errors that a user may meet; others are faults of the program, and show where."""
 
+FIRST, FORWARDED = 5.0, 1.0
+"""Seconds: for the first process to say what all of them have met, and for ``mpiexec`` to pass on what one has said."""
+
 
 def failed(command: str, error: BaseException) -> int:
     """Say what went wrong; returns the exit code. `error` is one of those that are expected."""
@@ -36,16 +39,18 @@ def failed(command: str, error: BaseException) -> int:
 def failed_together(command: str, error: BaseException, world: World) -> int:
     """`failed`, and the end of all processes: those without the error would wait for this one for ever.
 
-    Where all of them meet the same error, the first one says so.
+    Where all of them meet the same error, the first one says so; what it says has to pass through two more processes
+    before they are ended as well.
     """
     if not world.first:
-        time.sleep(1)
+        time.sleep(FIRST)
     if isinstance(error, EXPECTED):
         code = failed(command, error)
     else:
         traceback.print_exception(error)
         code = 1
     sys.stderr.flush()
+    time.sleep(FORWARDED)
     world.abort(code)
     return code
 

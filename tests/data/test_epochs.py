@@ -1,11 +1,9 @@
 """Batches in shuffled epochs, and shares of them."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from forgenb.data import Batches, Share, epochs
+from forgenb.data import Batches, Share
 from forgenb.errors import ArgumentError, ShapeError
 from forgenb.train import shares
 
@@ -42,10 +40,6 @@ def test_a_batch_depends_on_the_seed_and_the_step_alone():
 
 def test_the_order_stays_the_same_for_ever():
     assert rows(Batches([ROWS], 10, seed=1), (0, 1)) == [[9, 1, 4, 0, 8, 6, 7, 2, 5, 3], [7, 5, 3, 6, 9, 4, 8, 2, 0, 1]]
-
-
-def test_the_example_runs():
-    assert doctest.testmod(epochs) == (0, 3)
 
 
 def test_arrays_are_checked():

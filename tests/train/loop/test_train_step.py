@@ -1,6 +1,5 @@
 """One step: loss, gradients, clipping and the update."""
 
-import doctest
 import math
 
 import numpy as np
@@ -10,7 +9,6 @@ import forgenb as fnb
 from forgenb import nn
 from forgenb.errors import ArgumentError
 from forgenb.train import TrainStep
-from forgenb.train.loop import train_step
 
 X, Y = np.float32([[1.0, 2.0], [3.0, 4.0]]), np.float32([[1.0], [0.0]])
 
@@ -86,10 +84,6 @@ def test_the_loss_is_that_of_the_model_by_default(fake):
     loss, norm = TrainStep(model, model, eager=True)(np.zeros(2), np.zeros(2))
     assert (loss.item(), norm, model.weight[0]) == (2.0, 1.0, 1)
     assert [given for *given, _, _ in model.asked] == [[True, 2]]
-
-
-def test_the_example_runs():
-    assert doctest.testmod(train_step) == (0, 5)
 
 
 def test_arguments_are_checked():

@@ -1,0 +1,73 @@
+"""Formulas as MathML: names of functions stand apart from what they are applied to, and derivations can be shown."""
+
+import importlib.util
+import re
+from pathlib import Path
+from xml.dom.minidom import parseString
+
+import pytest
+
+pytest.importorskip("latex2mathml", reason="the site needs pip install forgenb[docs]")
+pytest.importorskip("docutils", reason="the site needs pip install forgenb[docs]")
+
+from forgenb.ops import TABLE  # after the skip
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+RULES = sorted((DOCS / "rules").glob("*.md"))
+FORMULA = re.compile(r"\$\$\n(.+?)\n\$\$|\$([^$]+)\$", re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def mathml():
+    spec = importlib.util.spec_from_file_location("mathml_of_the_site", DOCS / "_ext/mathml.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown"),
+    [
+        (r"\log p", "log p"),
+        (r"a \cos\theta - b \sin\theta", "a cos θ−b sin θ"),
+        (r"x_i \tanh c", "xi tanh c"),
+        (r"\cos^2 x", "cos2 x"),
+        (r"\log_2 x", "log2 x"),
+        (r"\log(x)", "log(x)"),
+        (r"2 - \exp x", "2−exp x"),
+        (r"\log\,p", "log p"),
+        (r"e^{-\log x}", "e−log x"),
+        (r"logs", "logs"),
+    ],
+)
+def test_a_thin_space_stands_where_tex_has_one(mathml, formula, shown):
+    markup = mathml._spaced(mathml.convert(formula))
+    told = parseString(markup.replace(mathml.THIN, "<mtext> </mtext>"))
+    assert "".join(node.data for node in _texts(told)) == shown
+
+
+def _texts(node):
+    if node.nodeType == node.TEXT_NODE:
+        yield node
+    for child in node.childNodes:
+        yield from _texts(child)
+
+
+def test_a_derivation_is_that_of_an_op_and_begins_with_its_equation():
+    assert len(RULES) > 80
+    for path in RULES:
+        text = path.read_text(encoding="utf-8")
+        assert path.stem in TABLE
+        assert re.match(r"\$\$\n.+?\n\$\$\n\n", text, re.DOTALL), path.name
+        assert (5 <= text.count("\n") <= 25, text.startswith("#")) == (True, False), path.name
+
+
+def test_formulas_of_derivations_are_understood(mathml):
+    """What the converter does not know stays in its result as it was written."""
+    for path in RULES:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"[$\\]", FORMULA.sub("", text)), path.name
+        for block, inline in FORMULA.findall(text):
+            markup = mathml._spaced(mathml.convert(mathml._lines(block or inline)))
+            left = "".join(node.data for node in _texts(parseString(markup)))
+            assert not re.search(r"[&\\]", left), (path.name, block or inline)
