@@ -40,7 +40,7 @@ suppress_warnings = ["config.cache"]  # the hash below is no value that is kept 
 html_theme = "furo"
 html_title = "forgenb"
 html_math_renderer = "mathml"
-html_static_path = ["_static"]
+html_static_path: list[str] = []
 html_copy_source = False
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]

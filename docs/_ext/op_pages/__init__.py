@@ -10,10 +10,7 @@ from sphinx.util import logging
 
 from forgenb.ops import TABLE
 
-from .index import index
-from .measured import measured
-from .page import page
-from .words import derivation
+from . import index, measured, page, words
 
 LOGGER = logging.getLogger(__name__)
 
@@ -25,20 +22,19 @@ def failures(found: dict[str, dict]) -> list[str]:
         for kind in ("gradients", "values"):
             if row[kind] and row[kind]["failure"]:
                 wrong.append(f"the check of {kind} of the op {name} fails: {row[kind]['failure']}")
-    return wrong + [f"docs/rules has no derivation of the op {name}" for name in TABLE if not derivation(name)[0]]
+    return wrong + [f"docs/rules has no derivation of the op {name}" for name in TABLE if not words.derivation(name)[0]]
 
 
 def write_pages(app):
     """Write what has changed into docs/ops, and remove what no op has."""
     folder = Path(app.srcdir) / "ops"
     folder.mkdir(exist_ok=True)
-    found = measured(Path(app.confdir))
+    found = measured.measured(Path(app.confdir))
     wrong = failures(found)
     for text in wrong:
         LOGGER.warning(text)
-    texts = {"index": index()} | {
-        name: page(name, row | {"all": found}) for name, row in found.items() if not (row["gradients"] or {}).get("failure")
-    }
+    checked = [name for name, row in found.items() if not (row["gradients"] or {}).get("failure")]
+    texts = {"index": index.index(), **{name: page.page(name, found) for name in checked}}
     for path in folder.glob("*.md"):
         if path.stem not in texts:
             path.unlink()
@@ -48,7 +44,13 @@ def write_pages(app):
             path.write_text(text, encoding="utf-8")
 
 
+def add_styles(app, config):
+    """Serve the style sheet that lies beside this file."""
+    config.html_static_path.append(str(Path(__file__).parent / "static"))
+
+
 def setup(app):
+    app.connect("config-inited", add_styles)
     app.connect("builder-inited", write_pages)
     app.add_css_file("op_pages.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,9 +18,13 @@ def index() -> str:
     """The text of the page."""
     parts = [HEAD, f"All {len(TABLE)} by name: {words.links(sorted(TABLE))}"]
     for family in families.FAMILIES:
-        cells = [(words.link(name), words.summary(name).replace("|", "\\|"), _slopes(name)) for name in families.members(family)]
-        parts.append(f"## {family}\n\n{table(('op', 'what it gives', 'gradient'), cells)}")
+        listed = table(("op", "what it gives", "gradient"), map(_cells, families.members(family)))
+        parts.append(f"## {family}\n\n{listed}")
     return "\n\n".join(parts) + "\n"
+
+
+def _cells(name: str) -> tuple[str, str, str]:
+    return words.link(name), words.summary(name).replace("|", "\\|"), _slopes(name)
 
 
 def _slopes(name: str) -> str:

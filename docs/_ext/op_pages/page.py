@@ -9,14 +9,15 @@ TITLES = ("Equation", "Code", "Saved for backward", "Check", "Slopes", "Support"
 """The sections of every page; beside them a page has "Backward rule" or "Why there is no gradient"."""
 
 
-def page(name: str, found: dict) -> str:
-    """The text of the page; `found` is what `measured` says of the op."""
+def page(name: str, measured: dict[str, dict]) -> str:
+    """The text of the page; `measured` is what was found of every op."""
+    found = measured[name]
     values, rule = words.prose(name)
     equation, steps = words.derivation(name)
     why = "Backward rule" if found["recorded"] else "Why there is no gradient"
     conventions = tables.conventions(name)
     parts = [
-        f"---\norphan: true\nhide-toc: true\n---\n\n# {name}\n\n{values}\n\n{_kind(name, found)}",
+        f"---\norphan: true\nhide-toc: true\n---\n\n# {name}\n\n{values}\n\n{_kind(name, measured)}",
         f"## Equation\n\n{equation}",
         f"## {why}\n\n" + "\n\n".join(part for part in (rule.replace("Backward: ", "In short: "), steps) if part),
         f"## Code\n\n{_code(name, found)}",
@@ -31,14 +32,14 @@ def page(name: str, found: dict) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _kind(name: str, found: dict) -> str:
+def _kind(name: str, measured: dict[str, dict]) -> str:
     """What sort of op it is, and where its reference is."""
-    said = [f"Reference: {{py:func}}`forgenb.ops.{name}`."]
+    said, found = [f"Reference: {{py:func}}`forgenb.ops.{name}`."], measured[name]
     if TABLE[name].in_place:
         said.append("It writes into the memory of its first operand.")
-    of = [other for other, row in found["all"].items() if name in row["gradient ops"] and other != name]
-    if of:
-        said.append(f"It is what the backward of {words.links(of)} launches; the rule below is the gradient's gradient.")
+    launching = [other for other, row in measured.items() if name in row["gradient ops"] and other != name]
+    if launching:
+        said.append(f"The backward of {words.links(launching)} launches it; its own rule is the gradient's gradient.")
     if _composite(found):
         said.append(f"It is made of other ops: {words.links(dict.fromkeys(found['recorded']['ops']))}.")
     return " ".join(said)
@@ -50,17 +51,14 @@ def _composite(found: dict) -> bool:
 
 def _code(name: str, found: dict) -> str:
     """Forward and backward side by side; one column where there is no rule."""
-    columns = [("Forward", found["forward"])]
-    if found["backward"]:
-        columns.append(("Backward", found["backward"]))
-    shown = [f":::{{container}} column\n{_column(title, pieces)}\n:::" for title, pieces in columns]
+    columns = [("Forward", found["forward"]), ("Backward", found["backward"])][: 1 + bool(found["backward"])]
+    shown = "\n\n".join(f":::{{container}} column\n{_column(title, pieces)}\n:::" for title, pieces in columns)
     kind = "side-by-side" if len(columns) > 1 else "alone"
-    text = f"From `forgenb/ops/{families.module_of(name)}.py`.\n\n::::{{container}} {kind}\n" + "\n\n".join(shown) + "\n::::"
+    text = f"From `forgenb/ops/{families.module_of(name)}.py`.\n\n::::{{container}} {kind}\n{shown}\n::::"
     if found["backward"]:
         return text
     if found["recorded"]:
-        made_of = words.links(found["borrowed"])
-        return f"{text}\n\nThere is no backward of its own: a sweep runs those of {made_of}, which have pages of their own."
+        return f"{text}\n\nIt has no backward of its own: a sweep runs those of {words.links(found['borrowed'])}."
     return f"{text}\n\nThere is no backward."
 
 
@@ -113,23 +111,26 @@ def _shape(shape: list[int]) -> str:
 def _check(name: str, found: dict) -> str:
     """Numbers of the gradient check, and of the values."""
     exact = found["values"]["error"] == 0
-    values = "equal the NumPy reference to the last bit" if exact else (
-        f"differ from the NumPy reference by {found['values']['error']:.1e} of the largest"
+    values = (
+        "equal the NumPy reference to the last bit"
+        if exact
+        else (f"differ from the NumPy reference by {found['values']['error']:.1e} of the largest")
     )
     call = f"Run when this page was built, in float64, for `{found['call']}`: the values {values}."
     if not found["gradients"]:
         return f"{call} There is no gradient to check."
     gradients = found["gradients"]
+    tolerance = f"{gradients['tolerance']:g}"
     cells = [
-        (f"`{r['name']}`", r["of"], f"{r['largest']:.3g}", r["entries"], f"{r['error']:.1e}", f"{gradients['tolerance']:g}")
+        (f"`{r['name']}`", r["of"], f"{r['largest']:.3g}", r["entries"], f"{r['error']:.1e}", tolerance)
         for r in gradients["rows"]
     ]
     listed = table(("operand", "entries", "largest slope", "compared", "largest error", "tolerance"), cells)
     order = " and those of gradients of gradients" if TABLE[name].second else ""
     return (
-        f"{call} [`fnb.gradcheck`](../gradcheck.md) accepts the gradients{order}, along {gradients['directions']} random "
-        "directions for each operand. One entry after another, against central differences, errors in parts of the "
-        f"largest slope:\n\n{listed}"
+        f"{call} [`fnb.gradcheck`](../gradcheck.md) accepts the gradients{order}, along {gradients['directions']} "
+        "random directions for each operand. One entry after another, against central differences, errors in parts "
+        f"of the largest slope:\n\n{listed}"
     )
 
 

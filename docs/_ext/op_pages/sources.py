@@ -18,7 +18,7 @@ INNER = ("backward", "steps")
 
 
 class Piece(NamedTuple):
-    """A function: its name, its text without a long docstring, and whether it is no helper: an op, kernel or closure."""
+    """A function: name, text without a long docstring, and whether it is an op, kernel or closure, and no helper."""
 
     name: str
     code: str

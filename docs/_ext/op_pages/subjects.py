@@ -19,7 +19,8 @@ MOST = 64
 """Elements of all operands of a sample that is small."""
 CHOSEN = {
     "assign_": 2, "attention": 0, "attention_grad": 3, "broadcast_to": 0, "cached_attention": 2, "einsum": 7,
-    "getitem": 10, "gru_cell": 1, "kv_append": 0, "lstm_cell_grad": 1, "pow_number_grad": 3, "squeeze": 2, "unslice": 10,
+    "getitem": 10, "gru_cell": 1, "kv_append": 0, "lstm_cell_grad": 1, "pow_number_grad": 3, "squeeze": 2,
+    "unslice": 10,
 }  # fmt: skip
 """Samples of a row that show more than the first that would do, by their places."""
 
