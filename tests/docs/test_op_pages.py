@@ -145,7 +145,7 @@ def test_jacobians_are_those_of_the_formulas():
         wanted[block, block] = np.diag(y[row]) - np.outer(y[row], y[row])
     np.testing.assert_allclose(found, wanted, atol=1e-15)
     text = pictures.jacobian_picture(shown)
-    assert 'role="img" aria-label="Derivatives of the 15 entries' in text
+    assert 'role="img" aria-label="A row for each entry of the result' in text
     assert "75 of 225 for x" in text
     assert text.count("h12v12h-12z") == 75
 

@@ -15,7 +15,7 @@ from forgenb.testing.samples import expected
 
 from .subjects import Shown
 
-MEASURED = 24
+MEASURED = 12
 """Entries of an operand that are compared one by one, at even distances; directions go through all."""
 
 

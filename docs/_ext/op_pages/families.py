@@ -49,8 +49,16 @@ def family_of(name: str) -> str:
 
 
 def members(family: str) -> list[str]:
-    """The ops of a family in the order of the table."""
-    return [name for name in TABLE if family_of(name) == family]
+    """The ops of a family in the order of the table, but each gradient behind its op."""
+    places = {name: place for place, name in enumerate(TABLE)}
+    found = (name for name in TABLE if family_of(name) == family)
+    return sorted(found, key=lambda name: (places[_owner(name)], name))
+
+
+def _owner(name: str) -> str:
+    """The op whose gradient an op is, by its name; of any other op, itself."""
+    beginnings = [other for other in TABLE if "_grad" in name and name.startswith(f"{other}_")]
+    return min(beginnings, key=len, default=name)
 
 
 def chapters(name: str, pieces: Iterable[str]) -> list[tuple[str, str]]:

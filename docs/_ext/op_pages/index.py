@@ -31,4 +31,4 @@ def _slopes(name: str) -> str:
     row = TABLE[name]
     if row.in_place:
         return "none, writes in place"
-    return "of any order" if row.differentiable and row.second else "yes" if row.differentiable else "none"
+    return "any order" if row.differentiable and row.second else "first order" if row.differentiable else "none"

@@ -154,8 +154,16 @@ def jacobian_picture(shown: Shown) -> str:
         parts += _cells(matrix / largest, left, top, cell)
         said.append(f"{np.count_nonzero(matrix)} of {matrix.size} for {shown.names[place]}")
         left += max(wide, 8 * len(shown.names[place])) + 14
-    words = f"Derivatives of the {rows} entries of the result by those of each operand; not 0 are " + ", ".join(said)
-    return _svg(left, top + rows * cell + 4, words, parts)
+    words = (
+        f"A row for each entry of the result, a column for each of an operand. Slopes that are not 0: {', '.join(said)}"
+    )
+    return _svg(
+        left,
+        top + rows * cell + 4,
+        words,
+        parts,
+        " Blue is above 0 and orange below, a stronger colour a larger slope.",
+    )
 
 
 def _cells(matrix: np.ndarray, left: float, top: float, cell: float) -> list[str]:
@@ -173,8 +181,8 @@ def _cells(matrix: np.ndarray, left: float, top: float, cell: float) -> list[str
     return parts
 
 
-def _svg(wide: float, high: float, words: str, parts: list[str]) -> str:
+def _svg(wide: float, high: float, words: str, parts: list[str], more: str = "") -> str:
     """The picture as one block of HTML, with its words for those who see it and those who do not."""
     head = f'<svg role="img" aria-label="{escape(words)}" viewBox="0 0 {wide:g} {high:g}" width="{wide:g}"'
     lines = ['<figure class="op-picture">', f'{head} xmlns="http://www.w3.org/2000/svg">{"".join(parts)}</svg>']
-    return "\n".join([*lines, f"<figcaption>{escape(words)}.</figcaption>", "</figure>"])
+    return "\n".join([*lines, f"<figcaption>{escape(words)}.{more}</figcaption>", "</figure>"])
