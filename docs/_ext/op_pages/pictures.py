@@ -154,16 +154,8 @@ def jacobian_picture(shown: Shown) -> str:
         parts += _cells(matrix / largest, left, top, cell)
         said.append(f"{np.count_nonzero(matrix)} of {matrix.size} for {shown.names[place]}")
         left += max(wide, 8 * len(shown.names[place])) + 14
-    words = (
-        f"A row for each entry of the result, a column for each of an operand. Slopes that are not 0: {', '.join(said)}"
-    )
-    return _svg(
-        left,
-        top + rows * cell + 4,
-        words,
-        parts,
-        " Blue is above 0 and orange below, a stronger colour a larger slope.",
-    )
+    words = f"A row for each entry of the result, a column for each of an operand; not 0 are {', '.join(said)}"
+    return _svg(left, top + rows * cell + 4, words, parts, " Blue is above 0, orange below, stronger is larger.")
 
 
 def _cells(matrix: np.ndarray, left: float, top: float, cell: float) -> list[str]:
