@@ -27,8 +27,10 @@ extensions = [
     "sphinx_copybutton",
     "mathml",
     "chapters",
+    "navigation",
     "references",
     "api_pages",
+    "op_pages",
 ]
 exclude_patterns = ["_build", "_ext", "rules", "*.py"]
 nitpicky = True

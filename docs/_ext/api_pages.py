@@ -1,8 +1,10 @@
-"""The reference: a page for each public module, with an entry for every name in its ``__all__``."""
+"""The reference: a page for each public module, with an entry for every name in its ``__all__``, and for every op."""
 
 import importlib
 import inspect
 from pathlib import Path
+
+from forgenb.ops import TABLE
 
 MODULES = (
     "forgenb",
@@ -25,7 +27,15 @@ def page(name: str) -> str:
     lines = [f"# {name}", "", "```{eval-rst}", f".. automodule:: {name}", "   :no-members:", ""]
     for public in sorted(module.__all__, key=str.lower):
         lines += _entry(name, public, getattr(module, public))
+    if name == "forgenb.ops":
+        lines += [line for op in sorted(TABLE) for line in _op(op)]
     return "\n".join([*lines, "```", ""])
+
+
+def _op(name: str) -> list[str]:
+    """The entry of an op, which ends with a link to the page about it."""
+    about = f"Derivation, code, checks and picture: :doc:`the page of {name} </ops/{name}>`."
+    return [f".. autofunction:: forgenb.ops.{name}", "", f"   {about}", ""]
 
 
 def _entry(module: str, public: str, value) -> list[str]:

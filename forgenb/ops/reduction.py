@@ -172,7 +172,7 @@ def mean(x, axis=None, keepdims: bool = False) -> Tensor:
 
     Half precision is divided before it is rounded, so that a sum beyond its largest number has a mean.
 
-    Backward: :math:`dx = dout / n`, broadcast along the axes. Saves nothing.
+    Backward: :math:`dx = dout / n`, broadcast along the axes. Saves the sums and the factor :math:`1/n`.
     """
     x, keepdims = as_tensor(x), flag("mean", "keepdims", keepdims)
     if x.dtype is FLOAT16:

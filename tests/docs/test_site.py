@@ -13,6 +13,7 @@ sphinx = pytest.importorskip("sphinx", reason="the site needs pip install forgen
 from sphinx.util.inventory import InventoryFile  # noqa: E402  # after the skip
 
 import forgenb as fnb  # noqa: E402  # the same
+from forgenb.ops import TABLE  # noqa: E402  # the same
 
 ROOT = Path(__file__).resolve().parents[2]
 REMOTE = re.compile(
@@ -46,6 +47,7 @@ def test_the_site(tmp_path):
     _every_picture_is_there(tmp_path / "html/tutorials")
     _each_public_name_has_an_entry(tmp_path / "html")
     assert 'srcdoc="&lt;!doctype html&gt;' in (tmp_path / "html/tutorials/02_scalar_tape.html").read_text()
+    _each_op_has_a_page_with_its_parts(tmp_path / "html")
     assert "mean_rule is not written yet" in (tmp_path / "html/tutorials/03_arrays.html").read_text()
     assert "<math " in (tmp_path / "html/tutorials/03_arrays.html").read_text()
 
@@ -76,6 +78,30 @@ def _each_public_name_has_an_entry(html):
     known = {name for kind in inventory.values() for name in kind}
     missing = [name for name in fnb.__all__ if f"forgenb.{name}" not in known]
     assert missing == []
+
+
+PARTS = ("equation", "code", "saved-for-backward", "check", "slopes", "support", "planted-faults", "see-also")
+ERRORS = re.compile(r"<td><p>\d\.\de[+-]\d\d</p></td>")
+
+
+def _each_op_has_a_page_with_its_parts(html):
+    entries, home = (html / "api/forgenb.ops.html").read_text(), (html / "index.html").read_text()
+    listed = (html / "ops/index.html").read_text()
+    assert 'href="ops/index.html"' in home
+    for name, row in TABLE.items():
+        text = (html / f"ops/{name}.html").read_text()
+        why = "backward-rule" if row.differentiable or name == "astype" else "why-there-is-no-gradient"
+        assert [part for part in (*PARTS, why) if f'<section id="{part}">' not in text] == [], name
+        assert f'href="../api/forgenb.ops.html#forgenb.ops.{name}"' in text, name
+        assert f'href="../ops/{name}.html"' in entries, name
+        assert listed.count(f'href="{name}.html"') >= 2, name
+        assert text.count("<math ") > 3, name
+        assert text.count("<table") == text.count("<thead>") > 1, name
+        levels = [int(level) for level in re.findall(r"<h([1-6])\b", text)]
+        assert all(lower <= upper + 1 for upper, lower in zip([0, *levels], levels)), name
+        if why == "backward-rule":
+            assert '<svg role="img" aria-label="' in text, name
+            assert len(ERRORS.findall(text)) >= 1, name
 
 
 @pytest.mark.parametrize(
