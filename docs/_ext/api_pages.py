@@ -12,6 +12,7 @@ MODULES = (
     "forgenb.train",
     "forgenb.models",
     "forgenb.data",
+    "forgenb.course",
     "forgenb.random",
     "forgenb.errors",
     "forgenb.backend",
