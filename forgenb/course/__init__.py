@@ -5,8 +5,8 @@ It lists the public names. What an exercise asks stands in its chapter, in tutor
 commands.
 """
 
-from .chapters import Chapter, chapter, chapters
 from .check import Verdict, check
+from .contents import Chapter, chapter, chapters
 from .exercise import EXERCISES, Exercise
 from .grading import Grade, grade, write_csv, write_json
 from .notebooks import notebook

@@ -60,7 +60,7 @@ def grade(
     Parameters
     ----------
     folder
-        A file ``ada.py`` is what the learner ada has written for `chapter`; a subfolder ``ada`` has files whose names
+        A file ``7.py`` is what the learner 7 has written for `chapter`; a subfolder ``7`` has files whose names
         begin with a chapter's number, such as ``03_arrays.py``. Notebooks are taken as well. Names that begin with a
         dot or an underscore are passed over.
     chapter

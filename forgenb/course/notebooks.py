@@ -6,7 +6,7 @@ Imports jupytext when it is asked for one; prose that only the site understands 
 from __future__ import annotations
 
 from ..errors import ArgumentError
-from .chapters import Chapter
+from .contents import Chapter
 from .plain_markdown import plain
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from ..errors import ArgumentError, CheckpointError
 from ..storage.documents import parsed
 from ..storage.opening import StrPath, read_small, reason
-from .chapters import Chapter, chapter, chapters
+from .contents import Chapter, chapter, chapters
 
 MOST = 1 << 20
 """Bytes of a Python file."""
@@ -56,9 +56,7 @@ def source_of(path: Path) -> bytes:
         It is a link, cannot be read, is larger than what is read, or is no notebook.
     """
     if path.is_symlink():
-        raise CheckpointError(
-            f"{str(path)!r} is a link to somewhere else, which is not followed: put the file itself there."
-        )
+        raise CheckpointError(f"{str(path)!r} is a link, which is not followed: put the file itself there.")
     if path.suffix != ".ipynb":
         return read_small(path, MOST)
     where = f"{str(path)!r} is no notebook: it"
@@ -87,8 +85,8 @@ def submissions(folder: StrPath, number: str | int | None = None) -> tuple[Submi
     Parameters
     ----------
     folder
-        A file ``ada.py`` or ``ada.ipynb`` is what the learner ada has written for chapter `number`. In a subfolder
-        ``ada`` files whose names begin with a chapter's number are, such as ``03_arrays.py``. Names that begin with a
+        A file ``7.py`` or ``7.ipynb`` is what the learner 7 has written for chapter `number`. In a subfolder
+        ``7`` files whose names begin with a chapter's number are, such as ``03_arrays.py``. Names that begin with a
         dot or an underscore are passed over.
     number
         Only this chapter.
@@ -150,7 +148,7 @@ def _read(learner: str, each: Chapter, place: Path, path: Path, others: dict[str
     try:
         return Submission(learner, each, path, {**others, each.name: source_of(place)})
     except CheckpointError as error:
-        return Submission(learner, each, path, problem=str(error))
+        return Submission(learner, each, path, problem=str(error).replace(str(place), path.as_posix()))
 
 
 def _is_answer(entry: Path) -> bool:

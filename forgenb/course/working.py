@@ -18,8 +18,8 @@ from ..errors import ArgumentError, CheckpointError
 from ..storage.documents import parsed
 from ..storage.files import write_whole
 from ..storage.opening import StrPath, read_small
-from .chapters import Chapter
 from .check import Verdict
+from .contents import Chapter
 from .notebooks import notebook
 from .processes import Limits, examine
 from .submission import MOST, MOST_NOTEBOOK, beside, source_of
