@@ -106,8 +106,6 @@ def _reached(each: Chapter, reached: Progress) -> str:
     passed = [number for number, status in reached.statuses.items() if status == "passed"]
     named = f": {', '.join(passed)}" if 0 < len(passed) < len(each.exercises) else ""
     text = f"{len(passed)} of {len(each.exercises)} passed{named}"
-    if reached.file is None:
-        return f"{text}, not here any more"
     return text if reached.current else f"{text}, changed since"
 
 
