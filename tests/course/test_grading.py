@@ -51,13 +51,6 @@ def test_arguments_are_looked_at_before_anything_runs(tmp_path, examined):
     assert examined == []
 
 
-def test_a_submission_is_really_run(tmp_path):
-    (tmp_path / "aa").mkdir()
-    (tmp_path / "aa/01_slopes.py").write_text(RIGHT)
-    (found,) = grade(tmp_path)
-    assert [verdict.status for verdict in found.verdicts] == ["passed", "not written", "not written"]
-
-
 GRADES = [
     Grade("aa", "01", "aa.py", (Verdict("01-1", "passed", "good, so"), Verdict("01-2", "failed", 'two\n"lines"'))),
     Grade("=1+1", "", "=1+1", (), "no file"),
