@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from ..backend.host import cores
 from ..errors import ArgumentError
 from .check import Verdict
 
 STARTING = 120.0
 """Seconds until the judges must be loaded, which is not the submission's time."""
+THREADS = 2
 POLL = 0.05
 GRACE = 5.0
 MOST = 1 << 20
@@ -216,7 +218,13 @@ def _listen(stream: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """What decides no grade: the same modules, the default backend, no window for pictures, equal hashes."""
-    found = {name: value for name, value in os.environ.items() if name != "FORGENB_BACKEND"}
+    """What decides no grade: the same modules, the default backend, no window for pictures, equal hashes, few threads.
+
+    Each thread takes address space, and a machine may have many.
+    """
+    from ..bench.process import environment
+
+    found = environment(min(THREADS, cores()))
+    found.pop("FORGENB_BACKEND", None)
     path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)
     return found | {"PYTHONPATH": path, "PYTHONHASHSEED": "0", "MPLBACKEND": "Agg"}
