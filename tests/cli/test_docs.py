@@ -1,6 +1,7 @@
 """``forgenb docs``."""
 
 import importlib.util
+import subprocess
 
 import pytest
 
@@ -38,10 +39,21 @@ def test_the_site_is_built_and_opened(forgenb, checkout, opened):
     assert (done.code, done.out) == (0, f"The site is at {first}\n")
     assert "<h1>Small" in first.read_text()
     assert opened == [first.as_uri()]
+
+
+def test_it_is_built_elsewhere_and_not_opened(forgenb, checkout, opened, monkeypatch):
+    commands = []
+
+    def build(command, **keywords):
+        commands.append(command[1:])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", build)
+    pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
     done = forgenb("docs", "--no-open", "--out", "elsewhere")
     assert done.out == f"The site is at {checkout / 'elsewhere/index.html'}\n"
-    assert (checkout / "elsewhere/index.html").is_file()
-    assert len(opened) == 1
+    assert commands == [["-m", "sphinx", str(checkout / "docs"), "elsewhere"]]
+    assert opened == []
 
 
 def test_a_site_that_cannot_be_built(forgenb, checkout, opened):

@@ -81,12 +81,12 @@ def test_an_endless_file():
 
 
 def test_processes_that_end_by_themselves():
-    source = "import os, sys, signal\ndef curvature(*a): os._exit(0)\ndef gradient(*a): os.kill(os.getpid(), 11)\n"
-    found = judged(source + "def slope_along(*a): sys.exit('so')\n")
+    source = "import os, sys\ndef curvature(*a): sys.exit('so')\ndef gradient(*a): os._exit(0)\n"
+    found = judged(source + "def slope_along(*a): os.kill(os.getpid(), 11)\n")
     assert [verdict.status for verdict in found] == ["error"] * 3
-    assert found[0].explanation == "its process ended by itself, with code 0."
-    assert found[1].explanation.startswith("its process was ended by signal 11, ")
-    assert found[2].explanation.startswith("slope_along raises SystemExit: so (line 4: ")
+    assert found[0].explanation.startswith("curvature raises SystemExit: so (line 2: ")
+    assert found[1].explanation == "its process ended by itself, with code 0."
+    assert found[2].explanation.startswith("its process was ended by signal 11, ")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="address space is bounded where there is the module resource")
@@ -150,12 +150,12 @@ def test_what_is_replaced_in_the_course_changes_nothing():
 
 def test_what_is_replaced_in_libraries_is_seen():
     inside = "    np.allclose = lambda *a, **k: True\n    fnb.Tensor.sum = None\n    return f(x)\n"
-    source = GOOD.replace("    raise NotImplementedError\n", inside)
+    source = GOOD.replace("    raise NotImplementedError\n", inside) + "import math\nmath.sqrt = None\n"
     found = judged(source)
-    assert [verdict.status for verdict in found] == ["passed", "error", "failed"]
-    text = "the submission replaces numpy.allclose, forgenb.tensor.Tensor.sum, which judges rely on: it is not judged."
-    assert found[1].explanation == text
-    assert statuses(GOOD + "\nnp.allclose = lambda *a, **k: True\n") == ["error"] * 3
+    assert [verdict.status for verdict in found] == ["error"] * 3
+    text = "the submission replaces {}, which judges rely on: it is not judged."
+    assert found[0].explanation == found[2].explanation == text.format("math.sqrt")
+    assert found[1].explanation == text.format("math.sqrt, numpy.allclose, forgenb.tensor.Tensor.sum")
 
 
 def test_what_is_written_between_verdicts_is_seen():
