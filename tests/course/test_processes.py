@@ -26,8 +26,9 @@ def slope_along(f, x, v, h):
 LATER = """
 from forgenb.course.check import check
 for number, answer in (("01-1", curvature), ("01-2", gradient)):
-    print(fnb.course.check(number, answer), check(number, answer))
-    assert not fnb.course.check(number, answer).passed
+    print(fnb.course.check(number, answer))
+if fnb.course.check("01-1", curvature).passed or check("01-1", curvature).passed:
+    del curvature
 """
 
 
@@ -80,12 +81,21 @@ def test_an_endless_file():
     }
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_processes_that_end_by_themselves():
-    source = "import os, sys\ndef curvature(*a): sys.exit('so')\ndef gradient(*a): os._exit(0)\n"
-    found = judged(source + "def slope_along(*a): os.kill(os.getpid(), 11)\n")
+    """One leaves a child behind, which holds on to all that is open."""
+    source = (
+        "import os, sys, time\n"
+        "def curvature(*a): sys.exit('so')\n"
+        "def gradient(*a):\n"
+        "    if os.fork() == 0: time.sleep(1000)\n"
+        "    os._exit(3)\n"
+        "def slope_along(*a): os.kill(os.getpid(), 11)\n"
+    )
+    found = judged(source, Limits(seconds=60.0))
     assert [verdict.status for verdict in found] == ["error"] * 3
     assert found[0].explanation.startswith("curvature raises SystemExit: so (line 2: ")
-    assert found[1].explanation == "its process ended by itself, with code 0."
+    assert found[1].explanation == "its process ended by itself, with code 3."
     assert found[2].explanation.startswith("its process was ended by signal 11, ")
 
 
