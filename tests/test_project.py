@@ -1,6 +1,7 @@
 """The project's own rules: lint, format, types, file sizes, layer order, contents of the wheel."""
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -178,3 +179,31 @@ def test_the_wheel_has_the_packages_and_nothing_else(tmp_path):
         path.parent.name for path in CODE if path.name == "__init__.py" and path.parent.parent.name == "backends"
     }
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"forgenb", *packages}
+    chapters = sorted(path.name for path in (ROOT / "tutorials").glob("*.py"))
+    assert sorted(name.rpartition("/")[2] for name in names if "/tutorials/" in name) == chapters
+    _the_course_is_installed(wheel, tmp_path, chapters)
+
+
+def _the_course_is_installed(wheel, tmp_path, chapters):
+    """Its chapters are listed from an installation, which has no site to build."""
+    target = tmp_path / "installed"
+    command = ["pip", "install", "-q", "--no-deps", "--no-index", "--no-compile", "--target", str(target), str(wheel)]
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    code = (
+        "import forgenb.cli as cli\n"
+        "print(cli.__file__)\n"
+        "codes = [cli.main(arguments.split()) for arguments in ('course list', 'course open 3', 'docs')]\n"
+        "assert codes == [0, 0, 2], codes\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(target)}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    place, *listed, opened = done.stdout.splitlines()
+    assert Path(place).is_relative_to(target)
+    assert [line[:2] for line in listed] == [name[:2] for name in chapters]
+    assert (tmp_path / opened).read_bytes() == (ROOT / "tutorials/03_arrays.py").read_bytes()
+    assert done.stderr.startswith("forgenb docs: there is no docs/ beside ")
+    assert done.stderr.count("\n") == 1

@@ -14,6 +14,7 @@ MODULES = (
     "forgenb.train",
     "forgenb.models",
     "forgenb.data",
+    "forgenb.course",
     "forgenb.random",
     "forgenb.errors",
     "forgenb.backend",

@@ -9,13 +9,26 @@ Imports its own modules. What a command does is in the library, so that a script
 import sys
 from collections.abc import Sequence
 
-from forgenb.cli import backends, bench, check_backend, doctor, generate, quantize, score, surprise, train, warmup
+from forgenb.cli import (
+    backends,
+    bench,
+    check_backend,
+    course,
+    docs,
+    doctor,
+    generate,
+    quantize,
+    score,
+    surprise,
+    train,
+    warmup,
+)
 from forgenb.cli.common import Parser
 from forgenb.cli.failure import EXPECTED, end_together, failed
 
 __all__ = ["main"]
 
-COMMANDS = (train, generate, quantize, surprise, bench, doctor, backends, check_backend, warmup, score)
+COMMANDS = (train, generate, quantize, surprise, bench, doctor, backends, check_backend, warmup, score, course, docs)
 
 
 def build_parser() -> Parser:

@@ -22,15 +22,22 @@ class Verdict:
     ----------
     number : str
         Of the exercise.
-    passed : bool
-        Whether every hidden input gave what it should.
+    status : str
+        ``"passed"``, or why it is not: ``"failed"`` where a result is wrong, ``"not written"``, ``"error"`` where the
+        answer raises, ``"memory"`` where it asks for more than there is, and ``"timeout"``, which only a process with a
+        limit has.
     explanation : str
         What is wrong, or that nothing is.
     """
 
     number: str
-    passed: bool
+    status: str
     explanation: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether every hidden input gave what it should."""
+        return self.status == "passed"
 
     def __str__(self) -> str:
         return f"{self.number} {'passed' if self.passed else 'not yet'}: {self.explanation}"
@@ -67,17 +74,31 @@ def check(number: str, answer: Callable) -> Verdict:
     try:
         asked.judge(answer)
     except Mistaken as mistaken:
-        return Verdict(number, False, str(mistaken))
+        return Verdict(number, "failed", str(mistaken))
+    except NotImplementedError:
+        return unwritten(asked)
     except Exception as error:
-        return Verdict(number, False, _raised(asked, answer, error))
-    return Verdict(number, True, f"{asked.function} is right on all hidden inputs.")
+        file = getattr(getattr(answer, "__code__", None), "co_filename", None)
+        return Verdict(number, kind(error), f"{asked.function} raises {told(error, file)}")
+    return Verdict(number, "passed", f"{asked.function} is right on all hidden inputs.")
 
 
-def _raised(asked: Exercise, answer: Callable, error: Exception) -> str:
-    if isinstance(error, NotImplementedError):
-        return f"{asked.function} is not written yet: {asked.title[0].lower()}{asked.title[1:]}."
+def unwritten(asked: Exercise) -> Verdict:
+    """The verdict on a starter."""
+    text = f"{asked.function} is not written yet: {asked.title[0].lower()}{asked.title[1:]}."
+    return Verdict(asked.number, "not written", text)
+
+
+def kind(error: BaseException) -> str:
+    """The status of what raised it."""
+    return "memory" if isinstance(error, MemoryError) else "error"
+
+
+def told(error: BaseException, file: str | None) -> str:
+    """An error in words, with the last line of `file` that it went through, or its last line of all."""
+    if isinstance(error, SyntaxError):
+        return f"{type(error).__name__}: {error.msg} (line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
-    file = getattr(getattr(answer, "__code__", None), "co_filename", None)
     last = next((frame for frame in reversed(frames) if frame.filename == file), frames[-1])
-    told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return f"{asked.function} raises {told} (line {last.lineno}: {last.line})"
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{text} (line {last.lineno}: {last.line})"

@@ -4,11 +4,13 @@ import json
 import runpy
 import sys
 
-from forgenb.course import EXERCISES, check
+from forgenb.course import EXERCISES, check, watch
 
 if __name__ == "__main__":
     _, path, chapter = sys.argv
+    before = watch.snapshot()
     names = runpy.run_path(path, run_name="__main__")
+    assert watch.put_back(before) == []  # a learner's copy that replaces nothing more can be graded
     print("verdicts:")
     for number, asked in EXERCISES.items():
         if number.startswith(f"{chapter}-"):
