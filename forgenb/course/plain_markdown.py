@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import ArgumentError
 
 INCLUDE = re.compile(r"^```\{literalinclude\} +/\.\./(\S+)\n((?::[\w-]+:.*\n)*)```$", re.MULTILINE)
+KNOWN = {"start-at", "end-at", "end-before", "dedent"}
 OPTION = re.compile(r"^:([\w-]+): *(.*)$", re.MULTILINE)
 ROLE = re.compile(r"\{[a-z]+(?::[a-z]+)?\}`(?:([^`<]+?) *<[^`>]+>|([^`<]+))`")
 LINK = re.compile(r"\[([^\]]+)\]\(\.\./([\w/.-]+\.md)(?:#[\w-]+)?\)")
@@ -54,10 +55,29 @@ def _included(found: re.Match[str]) -> str:
     options = dict(OPTION.findall(found[2]))
     path, name = found[1], options.pop("pyobject", "")
     options.pop("language", None)
-    if options:
+    if options.keys() - KNOWN:
         raise ArgumentError(f"what is included of {path} has options that are not known here: {', '.join(options)}")
     code = _object(_source(path), name, path) if name else _source(path)
+    code = "\n".join(_stretch(code.splitlines(), options, path))
     return f"From `{path}`:\n\n```python\n{code.rstrip()}\n```"
+
+
+def _stretch(lines: list[str], options: dict[str, str], path: str) -> list[str]:
+    """The lines between marks, each the text of a line or a part of it, moved to the left."""
+    first = _line(lines, options["start-at"], path) if "start-at" in options else 0
+    last = len(lines)
+    if "end-at" in options:
+        last = first + _line(lines[first:], options["end-at"], path) + 1
+    if "end-before" in options:
+        last = first + _line(lines[first:], options["end-before"], path)
+    return [line[int(options.get("dedent", 0)) :] for line in lines[first:last]]
+
+
+def _line(lines: list[str], mark: str, path: str) -> int:
+    for number, line in enumerate(lines):
+        if mark in line:
+            return number
+    raise ArgumentError(f"no line of what is included of {path} has {mark!r}: it cannot be included")
 
 
 def _source(path: str) -> str:

@@ -67,9 +67,24 @@ def test_included_code_is_there():
     assert "    def shape(self)" in plain(include("forgenb/tensor.py", ":pyobject: Tensor.shape"))
 
 
+def test_a_stretch_of_code_is_moved_to_the_left():
+    marks = ":pyobject: mul", ":start-at: def backward", ":dedent: 4"
+    whole = [line.removeprefix("    ") for line in inspect.getsource(arithmetic.mul).splitlines()]
+    begin = whole.index("def backward(dout):")
+    end = next(i for i in range(begin, len(whole)) if "return" in whole[i])
+    for last, stop in ((":end-at: return", end + 1), (":end-before: return", end)):
+        code = "\n".join(whole[begin:stop])
+        assert f"```python\n{code}\n```" in plain(include("forgenb/ops/arithmetic.py", *marks, last))
+
+
 @pytest.mark.parametrize(
     ("path", "option", "message"),
     [
+        (
+            "forgenb/ops/arithmetic.py",
+            ":start-at: no such line",
+            "no line of what is included of .* has 'no such line'",
+        ),
         ("forgenb/ops/arithmetic.py", ":pyobject: no_such", "there is no no_such in forgenb/ops/arithmetic.py"),
         ("forgenb/ops/arithmetic.py", ":lines: 1-2", "has options that are not known here: lines"),
         ("forgenb/none.py", ":pyobject: mul", "forgenb/none.py is not there: its code cannot be included"),
