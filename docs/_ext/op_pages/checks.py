@@ -68,14 +68,14 @@ def recorded(shown: Shown) -> dict:
         leaves = [tape.leaf(fnb.tensor(v, name=shown.names[p])) for v, p in zip(shown.values, shown.places)]
         shown.run(*leaves)
     kept: dict[int, dict] = {}
-    for entry, node in zip(tape.entries, tape._nodes, strict=True):
+    for entry, node in zip(tape.entries, tape._known._nodes, strict=True):
         names = _held(node)
         for t, _ in node.saved:
             size = t.size * t.dtype.itemsize
             row = {"op": entry.op, "name": names.get(id(t), "out"), "shape": list(t.shape)}
             kept.setdefault(id(t.memory), {**row, "dtype": t.dtype.name, "bytes": size})
     ops = [entry.op for entry in tape.entries if not entry.leaf]
-    return {"ops": ops, "drawing": tape.draw(), "saved": list(kept.values())}
+    return {"ops": ops, "drawing": tape.text(), "saved": list(kept.values())}
 
 
 def _held(node) -> dict[int, str]:
