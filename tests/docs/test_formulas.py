@@ -53,6 +53,23 @@ def _texts(node):
         yield from _texts(child)
 
 
+@pytest.mark.parametrize(
+    ("formula", "boxes"),
+    [
+        ("x_i", ["depth"]),
+        ("x^2", ["height"]),
+        (r"\sigma_r^2", ["depth", "height"]),
+        (r"\hat x_j", ["depth"]),
+        (r"(x)^2", []),
+        ("x + y", []),
+    ],
+)
+def test_indices_have_a_place_without_a_font_for_formulas(mathml, formula, boxes):
+    told = parseString(mathml._placed(mathml.convert(formula)))
+    found = [name for box in told.getElementsByTagName("mpadded") for name in sorted(dict(box.attributes.items()))]
+    assert found == boxes
+
+
 def test_a_derivation_is_that_of_an_op_and_begins_with_its_equation():
     assert len(RULES) > 80
     for path in RULES:
