@@ -74,6 +74,18 @@ def write_pages(app):
             path.write_text(text, encoding="utf-8")
 
 
+def point_sources_back(app, env):
+    """A source file's links back go to the page that names it first, and `Tensor` has the ops as methods: correct that.
+
+    Sphinx keeps one name for each file, before which it puts those of functions to make an anchor.
+    """
+    sources = getattr(env, "_viewcode_modules", {})
+    for name, entry in sources.items():
+        if entry and name.startswith("forgenb.ops."):
+            sources[name] = (*entry[:3], "forgenb.ops")
+
+
 def setup(app):
     app.connect("builder-inited", write_pages)
+    app.connect("env-updated", point_sources_back)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -95,10 +95,13 @@ def _each_op_has_a_page_with_its_parts(html):
         assert f'href="../api/forgenb.ops.html#forgenb.ops.{name}"' in text, name
         assert f'href="../ops/{name}.html"' in entries, name
         assert listed.count(f'href="{name}.html"') >= 2, name
-        assert text.count("<math ") > 3, name
-        assert text.count("<table") == text.count("<thead>") > 1, name
+        assert text.count("<math ") > 0, name
+        assert text.count("<table") == text.count("<thead>") > 0, name
         levels = [int(level) for level in re.findall(r"<h([1-6])\b", text)]
         assert all(lower <= upper + 1 for upper, lower in zip([0, *levels], levels)), name
+        source = (html / f"_modules/{row.function.__module__.replace('.', '/')}.html").read_text()
+        if row.function.__name__ == name:
+            assert f'api/forgenb.ops.html#forgenb.ops.{name}"' in source, name
         if why == "backward-rule":
             assert '<svg role="img" aria-label="' in text, name
             assert len(ERRORS.findall(text)) >= 1, name

@@ -17,7 +17,7 @@ from .subjects import BACKEND, shown
 
 def measured(docs: Path) -> dict[str, dict]:
     """What was found of each op; from the file of an earlier build if nothing has changed since."""
-    place = docs / "_build" / "ops" / f"{source_hash(docs.parent, ('forgenb', 'backends', 'docs/_ext'))}.json"
+    place = docs / "_build" / "ops" / f"{source_hash(docs.parent, ('forgenb', 'backends', 'docs/_ext/op_pages'))}.json"
     if place.exists():
         return json.loads(place.read_text(encoding="utf-8"))
     with use(BACKEND), np.errstate(all="ignore"):

@@ -1,5 +1,7 @@
 """The page of one op, as MyST: its parts in order, each from the file that knows it."""
 
+from math import prod
+
 from forgenb.ops import TABLE
 from forgenb.testing.markdown import table
 
@@ -88,7 +90,7 @@ def _saved(name: str, found: dict) -> str:
     if not rows:
         return f"{call}: nothing, 0 bytes. Shapes and numbers that the closure holds do not count.{drawing}"
     total = sum(row["bytes"] for row in rows)
-    formula = " + ".join(f"{row['bytes'] // max(_size(row), 1)} size({row['name']})" for row in rows)
+    formula = " + ".join(f"{r['bytes'] // max(prod(r['shape']), 1)} size({label})" for r, label in _labelled(rows))
     cells = [(f"`{r['op']}`", f"`{r['name']}`", _shape(r["shape"]), r["dtype"], r["bytes"]) for r in rows]
     listed = table(("recorded by", "tensor", "shape", "dtype", "bytes"), cells)
     return (
@@ -97,11 +99,10 @@ def _saved(name: str, found: dict) -> str:
     )
 
 
-def _size(row: dict) -> int:
-    size = 1
-    for extent in row["shape"]:
-        size *= extent
-    return size
+def _labelled(rows: list[dict]) -> list[tuple[dict, str]]:
+    """Each row with the name of its tensor, and of its op where several have kept something."""
+    several = len({row["op"] for row in rows}) > 1
+    return [(row, f"{row['name']} of {row['op']}" if several else row["name"]) for row in rows]
 
 
 def _shape(shape: list[int]) -> str:
@@ -110,12 +111,9 @@ def _shape(shape: list[int]) -> str:
 
 def _check(name: str, found: dict) -> str:
     """Numbers of the gradient check, and of the values."""
-    exact = found["values"]["error"] == 0
-    values = (
-        "equal the NumPy reference to the last bit"
-        if exact
-        else (f"differ from the NumPy reference by {found['values']['error']:.1e} of the largest")
-    )
+    error = found["values"]["error"]
+    apart = f"differ from the NumPy reference by {error:.1e} of the largest"
+    values = apart if error else "equal the NumPy reference to the last bit"
     call = f"Run when this page was built, in float64, for `{found['call']}`: the values {values}."
     if not found["gradients"]:
         return f"{call} There is no gradient to check."
