@@ -1,12 +1,9 @@
 """The site builds offline without a warning, and what it must have is in it."""
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from support.site import ROOT, site
 
 sphinx = pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
 
@@ -15,7 +12,8 @@ from sphinx.util.inventory import InventoryFile  # noqa: E402  # after the skip
 import forgenb as fnb  # noqa: E402  # the same
 from forgenb.ops import TABLE  # noqa: E402  # the same
 
-ROOT = Path(__file__).resolve().parents[2]
+__all__ = ["site"]
+
 REMOTE = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc\s*=\s*[\"']?(?:https?:)?//"
     r"|<link\b[^>]*\bhref\s*=\s*[\"']?(?:https?:)?//"
@@ -24,32 +22,15 @@ REMOTE = re.compile(
 """A script, style, font or picture that a page would fetch."""
 
 
-def build(target, *options):
-    """Run Sphinx as docs/conf.py says, with every warning an error."""
-    command = [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html", *options]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "backends")))}
-    environment.pop("MPLBACKEND", None)  # pages need the one that puts pictures in them
-    return subprocess.run(
-        [*command, str(ROOT / "docs"), str(target)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-
-
-def test_the_site(tmp_path):
-    done = build(tmp_path / "html", "-d", str(tmp_path / "doctrees"))
-    assert done.returncode == 0, done.stderr[-4000:]
-    _nothing_is_remote(tmp_path / "html")
-    _every_formula_is_understood(tmp_path / "html")
-    _every_picture_is_there(tmp_path / "html/tutorials")
-    _each_public_name_has_an_entry(tmp_path / "html")
-    assert 'srcdoc="&lt;!doctype html&gt;' in (tmp_path / "html/tutorials/02_scalar_tape.html").read_text()
-    _each_op_has_a_page_with_its_parts(tmp_path / "html")
-    assert "mean_rule is not written yet" in (tmp_path / "html/tutorials/03_arrays.html").read_text()
-    assert "<math " in (tmp_path / "html/tutorials/03_arrays.html").read_text()
+def test_the_site(site):
+    _nothing_is_remote(site)
+    _every_formula_is_understood(site)
+    _every_picture_is_there(site / "tutorials")
+    _each_public_name_has_an_entry(site)
+    assert 'srcdoc="&lt;!doctype html&gt;' in (site / "tutorials/02_scalar_tape.html").read_text()
+    _each_op_has_a_page_with_its_parts(site)
+    assert "mean_rule is not written yet" in (site / "tutorials/03_arrays.html").read_text()
+    assert "<math " in (site / "tutorials/03_arrays.html").read_text()
 
 
 def _nothing_is_remote(html):

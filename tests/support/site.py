@@ -1,0 +1,42 @@
+"""The site, built once for all tests that read it, however many processes run them."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def build(target, *options):
+    """Run Sphinx as docs/conf.py says, with every warning an error."""
+    command = [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html", *options]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "backends")))}
+    environment.pop("MPLBACKEND", None)  # pages need the one that puts pictures in them
+    return subprocess.run(
+        [*command, str(ROOT / "docs"), str(target)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of its pages; the first process that asks builds them, and the others wait."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    html, said = base / "site", base / "site.txt"
+    with open(base / "site.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            done = build(html, "-d", str(base / "site-doctrees"))
+            said.write_text(done.stderr if done.returncode else "", encoding="utf-8")
+    failure = said.read_text(encoding="utf-8")
+    assert failure == "", failure[-4000:]
+    return html
