@@ -134,7 +134,8 @@ def test_what_is_saved_has_names_and_bytes():
     names = [row["name"] for row in checks.recorded(subjects.shown("layernorm_grad"))["saved"]]
     assert names == ["x", "gamma", "dout"]
     assert checks.recorded(subjects.shown("mean"))["ops"] == ["sum", "mul"]
-    assert "sum#1 () <- x#0" in checks.recorded(subjects.shown("mean"))["drawing"]
+    assert "sum#1 () <- x#0" in checks.recorded(subjects.shown("mean"))["text"]
+    assert "grad: " in checks.recorded(subjects.shown("mean"))["drawing"]
 
 
 def test_jacobians_are_those_of_the_formulas():
