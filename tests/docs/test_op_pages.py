@@ -77,6 +77,7 @@ def test_code_is_what_stands_in_the_source():
     assert [piece.name for piece in backward] == ["softmax.backward", "softmax_grad", "softmax_grad_kernel"]
     assert backward[0].code == "def backward(dout, out):\n    return (softmax_grad(out, dout, causal, off),)"
     assert sources.backward("mean") == []
+    assert sources.forward("neg")[-1].code.startswith("def neg(x) -> Tensor:\n    x = as_tensor(x)\n")
 
 
 def test_samples_that_are_shown_are_small_and_run():
