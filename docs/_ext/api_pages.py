@@ -19,6 +19,8 @@ MODULES = (
     "forgenb.errors",
     "forgenb.backend",
     "forgenb.kernel",
+    "forgenb.testing",
+    "forgenb.testing.conformance",
 )
 
 

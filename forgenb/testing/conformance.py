@@ -19,6 +19,8 @@ from .checks import checks_of
 from .kit import DTYPES, Summary, check_backend
 from .samples import SHAPE_CLASSES, samples_in
 
+__all__ = ["BackendTests"]
+
 SUMMARIES: dict[str, Summary] = {}
 """What each backend has shown so far in this run."""
 

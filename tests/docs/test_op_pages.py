@@ -77,6 +77,7 @@ def test_code_is_what_stands_in_the_source():
     assert [piece.name for piece in backward] == ["softmax.backward", "softmax_grad", "softmax_grad_kernel"]
     assert backward[0].code == "def backward(dout, out):\n    return (softmax_grad(out, dout, causal, off),)"
     assert sources.backward("mean") == []
+    assert sources.forward("neg")[-1].code.startswith("def neg(x) -> Tensor:\n    x = as_tensor(x)\n")
 
 
 def test_samples_that_are_shown_are_small_and_run():
@@ -134,7 +135,8 @@ def test_what_is_saved_has_names_and_bytes():
     names = [row["name"] for row in checks.recorded(subjects.shown("layernorm_grad"))["saved"]]
     assert names == ["x", "gamma", "dout"]
     assert checks.recorded(subjects.shown("mean"))["ops"] == ["sum", "mul"]
-    assert "sum#1 () <- x#0" in checks.recorded(subjects.shown("mean"))["drawing"]
+    assert "sum#1 () <- x#0" in checks.recorded(subjects.shown("mean"))["text"]
+    assert "grad: " in checks.recorded(subjects.shown("mean"))["drawing"]
 
 
 def test_jacobians_are_those_of_the_formulas():

@@ -11,6 +11,7 @@ from forgenb.gradcheck.slopes import Slopes
 from forgenb.gradcheck.subject import Subject, signed
 from forgenb.ops import TABLE
 from forgenb.random import generator
+from forgenb.testing.mutation import rules
 from forgenb.testing.samples import expected
 
 from .subjects import Shown
@@ -63,25 +64,27 @@ def values(shown: Shown) -> dict:
 
 
 def recorded(shown: Shown) -> dict:
-    """The ops that a call records, and each tensor that these keep for backward."""
-    with fnb.Tape() as tape:
-        leaves = [tape.leaf(fnb.tensor(v, name=shown.names[p])) for v, p in zip(shown.values, shown.places)]
-        shown.run(*leaves)
+    """The ops that a call records, each tensor that these keep for backward, and the tape as text and as a picture."""
+    with fnb.Tape(keep=True) as tape:
+        leaves = [
+            tape.leaf(fnb.tensor(value, name=shown.names[place]))
+            for value, place in zip(shown.values, shown.places, strict=True)
+        ]
+        outputs = [t for t in shown.run(*leaves) if t.requires_grad]
     kept: dict[int, dict] = {}
-    for entry, node in zip(tape.entries, tape._known._nodes, strict=True):
+    for node in sorted(rules.recorded(outputs), key=lambda node: node.number):
         names = _held(node)
         for t, _ in node.saved:
-            size = t.size * t.dtype.itemsize
-            row = {"op": entry.op, "name": names.get(id(t), "out"), "shape": list(t.shape)}
-            kept.setdefault(id(t.memory), {**row, "dtype": t.dtype.name, "bytes": size})
+            row = {"op": node.name, "name": names.get(id(t), "out"), "shape": list(t.shape), "dtype": t.dtype.name}
+            kept.setdefault(id(t.memory), {**row, "bytes": t.size * t.dtype.itemsize})
     ops = [entry.op for entry in tape.entries if not entry.leaf]
-    return {"ops": ops, "drawing": tape.text(), "saved": list(kept.values())}
+    for t in outputs:
+        tape.backward(t, fnb.tensor(np.ones(t.shape)), retain_graph=True)
+    return {"ops": ops, "text": tape.text(), "drawing": str(tape.draw(graphviz=False)), "saved": list(kept.values())}
 
 
 def _held(node) -> dict[int, str]:
     """The names that the closure of a node knows its tensors by; those of `record_steps` are what its steps take."""
-    if node.leaf:
-        return {}
     cells = zip(node.backward.__code__.co_freevars, node.backward.__closure__ or (), strict=True)
     held = {name: cell.cell_contents for name, cell in cells}
     steps = inspect.signature(held["steps"]).parameters if "steps" in held else ()

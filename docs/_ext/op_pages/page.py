@@ -25,7 +25,7 @@ def page(name: str, measured: dict[str, dict]) -> str:
         f"## Code\n\n{_code(name, found)}",
         f"## Saved for backward\n\n{_saved(name, found)}",
         f"## Check\n\n{_check(name, found)}",
-        f"## Slopes\n\n{found['picture'] or 'No gradient flows through this op, so there is nothing to draw.'}",
+        f"## Slopes\n\n{_slopes(found)}",
         f"## Ties and ends\n\n{conventions}" if conventions else "",
         f"## Support\n\n{tables.support(name)}",
         f"## Planted faults\n\n{tables.mutation(name, found['equivalent'])}",
@@ -85,7 +85,7 @@ def _saved(name: str, found: dict) -> str:
         return "Nothing: the op is never on the tape."
     rows, drawing = found["recorded"]["saved"], ""
     if _composite(found):
-        drawing = f"\n\nWhat the tape of this call holds:\n\n```text\n{found['recorded']['drawing']}\n```"
+        drawing = f"\n\nWhat the tape of this call holds:\n\n```text\n{found['recorded']['text']}\n```"
     call = f"Recorded for `{found['call']}` in float64"
     if not rows:
         return f"{call}: nothing, 0 bytes. Shapes and numbers that the closure holds do not count.{drawing}"
@@ -130,6 +130,17 @@ def _check(name: str, found: dict) -> str:
         "random directions for each operand. One entry after another, against central differences, errors in parts "
         f"of the largest slope:\n\n{listed}"
     )
+
+
+def _slopes(found: dict) -> str:
+    """The picture of the op, and of a composite the tape with values and gradients."""
+    if not found["picture"]:
+        return "No gradient flows through this op, so there is nothing to draw."
+    if not _composite(found):
+        return found["picture"]
+    words = "Values and gradients of the call on the tape, for a seed of ones."
+    drawing = found["recorded"]["drawing"].strip()
+    return f"{found['picture']}\n\n<figure>\n{drawing}\n<figcaption>{words}</figcaption>\n</figure>"
 
 
 def _see_also(name: str, found: dict) -> str:

@@ -18,7 +18,7 @@ INNER = ("backward", "steps")
 
 
 class Piece(NamedTuple):
-    """A function: name, text without a long docstring, and whether it is an op, kernel or closure, and no helper."""
+    """A function: its name, its text, and whether it is an op, kernel or closure, and no helper of one."""
 
     name: str
     code: str
@@ -74,10 +74,10 @@ def _first(node: ast.FunctionDef, decorated: bool) -> int:
 
 
 def _text(lines: list[str], node: ast.FunctionDef, decorated: bool, inner: bool = False) -> str:
-    """A function's lines without a docstring of several, and without closures that are shown elsewhere."""
+    """A function's lines without an op's docstring, or any of several lines, and without closures shown elsewhere."""
     left_out: set[int] = set()
     first = node.body[0]
-    if ast.get_docstring(node) and first.end_lineno > first.lineno:
+    if ast.get_docstring(node) and (first.end_lineno > first.lineno or (node.decorator_list and not decorated)):
         left_out |= set(range(first.lineno, first.end_lineno + 1))
     for closure in node.body if not inner else ():
         if isinstance(closure, ast.FunctionDef) and closure.name in INNER:

@@ -84,13 +84,14 @@ def _closures(name: str) -> list[FunctionType]:
                     outputs = call(name, operands, sample)
                 except ForgeError:  # one that has no gradient refuses to be tracked
                     continue
-                for node in _nodes(outputs):
+                for node in recorded(outputs):
                     closure = _steps(node.backward)
                     found.setdefault(closure.__code__, closure)
     return list(found.values())
 
 
-def _nodes(outputs) -> Iterator:
+def recorded(outputs) -> Iterator:
+    """The nodes that tensors were recorded with, without leaves."""
     seen, waiting = set(), [t.node for t in outputs]
     while waiting:
         node = waiting.pop()
