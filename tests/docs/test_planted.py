@@ -13,7 +13,7 @@ pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns(".*", "_build", "__pycache__", "*.egg-info", "build", "golden", "benchmarks.svg")
 CHAPTER = "# %% [markdown]\n# # A chapter\n\n# %%\nfound = 1 + 1\nassert found == 2\n"
-HOME = "# Home\n\nThe [design](design.md).\n\n```{toctree}\ndesign\ntutorials/00_a\n```\n"
+HOME = "# Home\n\nThe [conventions](conventions.md).\n\n```{toctree}\nconventions\ntutorials/00_a\n```\n"
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def site(copy):
     for path in copy.glob("docs/*"):
         if path.is_dir() and path.name != "_ext":
             shutil.rmtree(path)
-        elif path.suffix == ".md" and path.name != "design.md":
+        elif path.suffix == ".md" and path.name != "conventions.md":
             path.unlink()
     shutil.rmtree(copy / "tutorials")
     (copy / "tutorials").mkdir()
@@ -87,7 +87,7 @@ def test_a_page_that_did_not_run_and_broken_links_fail(site):
     code, said = build(site)
     assert (code != 0, "ExecutionError" in said, "00_a.py" in said) == (True, True, True), said
     plant(site / "tutorials/00_a.py", "found == 3", "found == 2")
-    links = ("absent.md", "design.md#absent", "tutorials/01_absent.py")
-    plant(site / "docs/index.md", "[design](design.md)", " ".join(f"[a]({link})" for link in links))
+    links = ("absent.md", "conventions.md#absent", "tutorials/01_absent.py")
+    plant(site / "docs/index.md", "[conventions](conventions.md)", " ".join(f"[a]({link})" for link in links))
     code, said = build(site)
     assert (code != 0, said.count("myst.xref_missing")) == (True, len(links)), said
