@@ -8,7 +8,7 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterator
 from functools import cache
-from types import CodeType
+from types import CodeType, FunctionType
 
 import numpy as np
 
@@ -48,11 +48,21 @@ def flop(statement: Launch | Product) -> int:
         m, n, k = statement.shape
         return 2 * m * n * k * count(statement.batch)
     elements = max((count(shape) for shape in statement.shapes), default=0)
-    return elements * arithmetic_words(statement.kernel.body.__code__)
+    return elements * arithmetic_words(statement.kernel.body)
 
 
 @cache
-def arithmetic_words(code: CodeType) -> int:
-    """How many operators and calls a body has."""
-    inner = sum(arithmetic_words(c) for c in code.co_consts if isinstance(c, CodeType))
-    return inner + sum(i.opname in ("BINARY_OP", "UNARY_NEGATIVE", "CALL") for i in dis.get_instructions(code))
+def arithmetic_words(body: FunctionType) -> int:
+    """How many operators and words a body has, with those of the bodies that it calls; `real` only converts."""
+    return _words(body.__code__, body.__globals__)
+
+
+def _words(code: CodeType, names: dict) -> int:
+    total = sum(_words(inner, names) for inner in code.co_consts if isinstance(inner, CodeType))
+    for instruction in dis.get_instructions(code):
+        total += instruction.opname in ("BINARY_OP", "UNARY_NEGATIVE", "CALL")
+        if instruction.opname == "LOAD_GLOBAL":
+            called = names.get(instruction.argval)
+            total -= instruction.argval == "real"
+            total += arithmetic_words(called) - 1 if isinstance(called, FunctionType) else 0
+    return total

@@ -158,3 +158,15 @@ def test_compiling_is_told_apart(tmp_path, monkeypatch):
     run = fnb.compile(lambda x: x + 1.0)
     run(np.ones(2, "float32"))
     assert run.routine.seconds["compiling"] == 0.5
+
+
+def test_a_fused_kernel_does_what_its_parts_do():
+    def formula(x, y):
+        for _ in range(4):
+            x = (x + y) * y - x
+        return x
+
+    run = fnb.compile(formula)
+    run(np.ones(8, "float32"), np.ones(8, "float32"))
+    assert len(run.routine.program) == 1
+    assert run.routine.work() == {"bytes": 3 * 8 * 4, "flop": 12 * 8}
