@@ -241,7 +241,7 @@ assert not np.array_equal(found[3], found[2])
 # partners exchange *half* of what they are responsible for, add, and are responsible for half as much; in the end each
 # process has the whole sum of one piece. Then they go back and copy. Each number is added up by one process only, so no
 # two can disagree. Here arrays play the processes, as many as a power of 2, and we count what is sent. The partner of
-# `k` is `k ^ far`, where one bit is another, so partners are `far` apart.
+# `k` is `k ^ far`, whose number differs in one bit, so partners are `far` apart.
 
 
 # %%

@@ -26,8 +26,8 @@
 #
 # A block has an address, a size, and a counter `version` that forgenb uses for itself. The address is a number that
 # means something to the backend alone. Ours gives each block four gigabytes of addresses, so that the upper digits say
-# which block, and the lower ones where in it. Fresh memory may hold anything; we fill it with NaN, to notice who reads
-# what nobody wrote.
+# which block, and the lower ones where in it. We fill fresh memory, which may hold anything, with NaN to see who reads
+# it.
 #
 # A tensor is a window on a block: an offset, a shape, and for each axis a **stride**: by how many elements the next one
 # lies further on. NumPy can make such a window on bytes.
