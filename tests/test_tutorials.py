@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from forgenb.course import EXERCISES
+from forgenb.course import EXERCISES, chapters
 
 ROOT = Path(__file__).resolve().parents[1]
 CHAPTERS = sorted((ROOT / "tutorials").glob("[0-9]*.py"))
@@ -50,6 +50,13 @@ def test_there_are_chapters_and_each_has_three_exercises():
     numbers = {path.name[:2] for path in CHAPTERS}
     assert len(numbers) == len(CHAPTERS)
     assert set(EXERCISES) == {f"{number}-{k}" for number in numbers for k in (1, 2, 3)}
+
+
+def test_the_entrance_has_a_line_for_each_chapter():
+    entrance = (ROOT / "tutorials/index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| \[([^\]]+)\]\((\S+)\) \| \w.* \|$", entrance, re.MULTILINE)
+    assert rows == [(str(int(each.number)), each.title, each.name) for each in chapters()]
+    assert f"in {len(rows)} chapters" in entrance
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

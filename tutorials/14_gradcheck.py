@@ -45,7 +45,8 @@ assert off_by(np.sin, lambda dout, x: dout * np.cos(x), x, weights) < 1e-8
 # ## What a check of ones misses
 #
 # It is tempting to take $w = 1$ and check the plain sum of the outputs. Here are three wrong rules. The first does not
-# turn a transpose back. The second says that softmax has no gradient at all. The third forgets `dout` altogether.
+# turn a transposed gradient back. The second says that softmax has no gradient at all. The third forgets `dout`
+# altogether.
 
 
 # %%
@@ -73,7 +74,7 @@ for name, (f, rule) in wrong.items():
 #
 # Our step of $10^{-5}$ is good near 1. Where the input is $10^{-6}$ it jumps out of the domain of the logarithm, and
 # where it is $10^{12}$ it is lost in rounding. So `fnb.gradcheck` begins with a step that suits the values, shrinks it
-# where the function bends too much, and lets it grow where rounding disturbs. `fnb.ops.log` stands for the logarithm.
+# where the function bends too much, and lets it grow where rounding disturbs. `fnb.ops.log` is the logarithm.
 
 # %%
 tiny, huge = np.array([1e-6, 3e-6]), np.array([1e12, 3e12])
@@ -84,8 +85,8 @@ assert fnb.gradcheck(fnb.ops.log, tiny)
 assert fnb.gradcheck(lambda x: x * x, huge)
 
 # %% [markdown]
-# It also gets more out of its steps. Chapter 1 has the error of a central difference $D(h)$ as a series in $h$. Write
-# it for $h$ and for half of it:
+# It also gets more out of its steps. Chapter 1 has the error of a central difference, call it $D(h)$, as a series in
+# $h$. Write $f'$ for the slope, and the series for $h$ and for half of it:
 #
 # $$ D(h) = f' + a h^2 + b h^4 + \dots, \qquad D(\tfrac h2) = f' + \tfrac14 a h^2 + \tfrac1{16} b h^4 + \dots $$
 #
@@ -124,12 +125,12 @@ assert abs(extrapolated(np.sin, 1.0, 2e-3) - exact) < 1e-12 < 1e-7 < abs(central
 # %% [markdown]
 # ## Kinks
 #
-# `fnb.ops.relu` is 0 on the left of 0 and $x$ on the right. At 0 it has a kink and no slope, and a central difference
-# would answer a half. To call the rule wrong there would be unjust, and to call it right would be luck. The check looks
-# at both sides, and where they differ it says so: `fnb.errors.ArgumentError`, try another point. Beside a kink it makes
-# its steps small enough.
+# Chapter 8 has met the kink of `fnb.ops.relu` at 0, where a central difference answers a half. To call a rule wrong
+# there would be unjust, and to call it right would be luck. So the check looks at both sides, and where they differ it
+# raises `fnb.errors.ArgumentError`: try another point. Beside a kink it makes its steps small enough.
 
 # %%
+assert central(lambda x: max(x, 0.0), 0.0, 1e-5) == 0.5
 try:
     fnb.gradcheck(fnb.ops.relu, np.array([1.0, 0.0, -1.0]))
 except fnb.errors.ArgumentError as error:
@@ -142,13 +143,13 @@ assert fnb.gradcheck(fnb.ops.relu, np.array([1.0, 1e-6, -1.0]))
 # ## From "wrong" to "why"
 #
 # A rule that fails leaves two arrays, its own gradient and that of the differences. How they differ is a clue. If one
-# is twice the other, a factor is missing. If one is the other with its axes exchanged, it is a transpose.
+# is twice the other, a factor is missing. If one is the other with its axes exchanged, a transpose is missing.
 # `fnb.gradcheck` goes through a list of such mistakes. For each it works out what the numbers *would* be if just this
 # mistake had been made, and names it only if every number agrees.
 #
 # Here are ten planted mistakes. `fnb.custom_op` makes an op of a function and a rule, and the check raises
-# `fnb.errors.GradcheckError`, whose attribute `mistake` is the name. `fnb.ops.tanh` is known; `fnb.ops.broadcast_to`
-# repeats an array to a shape.
+# `fnb.errors.GradcheckError`, whose attribute `mistake` is the name. `fnb.ops.tanh` is that of chapter 8, and
+# `fnb.ops.broadcast_to` repeats an array to a shape.
 
 # %%
 a, b = draws.uniform(0.5, 2.0, (2, 3)), draws.uniform(0.5, 2.0, (2, 3))
@@ -187,10 +188,10 @@ for name, f, rule, inputs in planted:
 #
 # ## The gradient of a gradient
 #
-# A gradient can be differentiated again, for curvature or for penalties on slopes. For this the *rule* must be made of
-# ops that the tape sees. The rule below has the right numbers. But `detach` cuts `x` off the tape, and so the gradient
-# does not know that it depends on `x`. With `order=2` the check compares the gradient of the gradient with differences
-# of the gradient.
+# A gradient can be differentiated again, to see how a slope changes, or to make a loss of it. For this the *rule* must
+# be made of ops that the tape sees. The rule below has the right numbers. But `detach` gives the numbers of `x` without
+# their place on the tape, and so the gradient does not know that it depends on `x`. With `order=2` the check compares
+# the gradient of the gradient with differences of the gradient.
 
 
 # %%
@@ -253,4 +254,4 @@ for number, answer in (("14-1", better_slope), ("14-2", disagreement), ("14-3", 
 # %% [markdown]
 # ## Where to go next
 #
-# Gradients can now be trusted. Chapter 15 makes them fast: it takes a whole step off the tape, and plans it once.
+# Gradients can now be trusted. Chapter 15 makes them fast: it records a whole step of training, and plans it once.

@@ -3,14 +3,14 @@
 #
 # Training repeats one step thousands of times: forward, backward, update. The numbers change, and the work does not:
 # the same ops, of the same shapes, in the same order. Still the tape starts from nothing each time. Every op is a
-# Python call that checks shapes, finds its kernel, asks for memory and writes a node. In a small model that takes
+# Python call that checks shapes, finds its kernel, asks for memory and writes an entry. In a small model that takes
 # longer than the arithmetic. So write the step down once, look at the whole of it, plan it, and run the plan. In
 # forgenb the plan is called a **routine**.
 #
 # ## What a step asks for
 #
-# Here is a step of a small network, with an optimiser from chapter 13. `fnb.stats` counts what kernels and memory were
-# asked for: launches of kernels, products, blocks of memory.
+# Here is a step of a small network, with an optimiser from chapter 13. `fnb.stats` counts launches and products, as in
+# chapter 6, and also the blocks of memory that were asked for.
 
 # %%
 import timeit
@@ -107,9 +107,9 @@ for _ in range(3):
 
 # %% [markdown]
 # `distance` was called once, and its lines serve for all numbers. forgenb does the same below its ops: while a step is
-# recorded, tensors have a shape and a dtype, and no numbers. A launch becomes a statement. Since backward rules are
-# made of ops too, backward and update are recorded just so, and the tape need not know. Inside `fnb.capture` a step is
-# recorded and not run:
+# recorded, tensors have a shape and a dtype, and no numbers. A launch becomes a statement. Backward rules and
+# optimisers launch kernels too, so backward and update are recorded just so, and the tape need not know. Inside
+# `fnb.capture` a step is recorded and not run:
 
 # %%
 x, y = fnb.tensor(points), fnb.tensor(wanted)
@@ -122,9 +122,9 @@ assert len(captured.program) == asked.launches + asked.products
 # ## Who is alive when
 #
 # Now the whole step lies before us, and we see what no single op can: when a value is needed for the last time. Its
-# **life** is from the statement that writes it to the last one that reads it. What is read before it is written comes
-# from outside, such as weights and inputs, and is none of our business. Here is a deeper network, of matrices of a
-# megabyte each.
+# **life** is from the statement that writes it to the last one that uses it. What is read before it is written comes
+# from outside, such as weights and inputs, and is none of our business. A statement of forgenb has lists of the memory
+# that it `reads` and `writes`. Here is a deeper network, of matrices of a megabyte each.
 
 
 # %%
@@ -155,8 +155,8 @@ lives = lifetimes(captured.program)
 #
 # Two values that are never alive together may lie in the same bytes. So there is one block for all of them, the
 # **arena**, and each value gets a place in it. Take the largest first, and give each the lowest place that is free for
-# all of its life. It cannot be less than what is alive at the busiest moment. Finding the least that is possible is a
-# hard problem; taking them in order is good enough, and quick.
+# all of its life. The arena cannot be smaller than what is alive at the busiest moment. No quick way is known to the
+# smallest that is possible; taking them in order is quick, and good enough.
 
 
 # %%
@@ -208,15 +208,16 @@ for number, (first, last, low, high) in enumerate(arena):
         assert never_together or high <= bottom or top <= low
 
 # %% [markdown]
-# The loop of forgenb's planner is the same. It tries several orders, and takes the best.
+# The loop of forgenb's planner is the same; `insort` puts a box where it belongs in a sorted list. The planner tries
+# several orders, and takes the best.
 #
 # ```{literalinclude} /../forgenb/routine/pack.py
 # :pyobject: _attempt
 # ```
 #
 # It also changes the program before: an update moves next to the gradient that it needs, which then need not wait. What
-# makes all of it, recording, planning and running, is `fnb.compile`. It takes a step and returns one that is recorded
-# at the first call. `unshared` is every value for itself, `scratch` what they take in the arena.
+# does all of it, recording, planning and running, is `fnb.compile`. It takes a step and returns one that is recorded at
+# the first call. Of what `memory()` tells, `unshared` is every value for itself, `scratch` what the arena takes.
 
 # %%
 deep_fast = fnb.compile(deep_step)
@@ -231,9 +232,9 @@ assert names.index("sgd_kernel") < len(names) - 4  # not all at the end
 # %% [markdown]
 # ## Fewer trips
 #
-# A pointwise op reads a matrix and writes one. If the next op is pointwise too, and nobody else needs what lies
-# between, both can be done in one loop: the number in between never leaves the processor. It is **inlined**, and needs
-# no storage at all. Three statements become one, whose name tells of all three.
+# A **pointwise** op works number by number, as `*` and tanh do. If the next op is pointwise too, and nobody else needs
+# what lies between, one loop can do both. Chapter 5 called that *fused*. The value in between is **inlined**: it never
+# leaves the processor, and needs no storage. Three statements become one, whose name tells of all three.
 
 
 # %%
@@ -254,7 +255,8 @@ assert np.array_equal(result, bent(x).numpy())
 # %% [markdown]
 # The last line does not say "close". Within a kernel nothing may be rounded in another way because of its neighbours,
 # so a routine has the *same bits* as the step that it was recorded from. Here are thirty steps of both. And a run of a
-# routine asks for nothing any more: no launches from Python, no memory. The last two lines are microseconds a step.
+# routine asks for nothing any more: no launches from Python, no memory. The last two lines are microseconds a step;
+# *eager* is the step op by op, which `step.step` still has.
 
 # %%
 runs = []
@@ -329,8 +331,8 @@ for ask in (noted[-1].numpy, lambda: branching(np.ones(3))):
 assert len(refused) == 2
 
 # %% [markdown]
-# The guide to routines has the full list of what is handled, what raises, and the few things that nobody notices, such
-# as the clock.
+# [The guide to routines](../routines.md) lists what is handled, what raises, and the few things that nobody notices,
+# such as the clock.
 #
 # ## Symbols
 #
@@ -343,8 +345,6 @@ assert len(refused) == 2
 # %%
 batches = fnb.tensor(draws.normal(size=(10, 4, 3)))
 batch = fnb.symbol("batch", range=10)
-
-
 fast = fnb.compile(lambda: batches[batch].sum() * (1.0 - batch / 10), "fading")
 for n in range(10):
     assert np.isclose(fast(batch=n).item(), batches.numpy()[n].sum() * (1 - n / 10))

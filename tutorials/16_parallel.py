@@ -1,9 +1,10 @@
 # %% [markdown]
 # # 16. Sharing a batch out
 #
-# The samples of a batch do not know each other. So several workers can compute gradients at once, each of some of the
-# samples, and what they found is added up for one update. This is **data parallelism**. Two things in it are not
-# obvious: by what weights the gradients are added, and in what *order*.
+# A step of training takes a **batch**: some examples, here called *samples*, which do not know each other. So several
+# workers can compute gradients at once, each of some of the samples, and what they found is added up for one update.
+# This is **data parallelism**. Two things in it are not obvious: by what weights the gradients are added, and in what
+# *order*.
 #
 # ## A gradient in parts
 #
@@ -46,8 +47,8 @@ assert not np.allclose(sum(found) / 3, whole)
 #
 # ## Why the order matters
 #
-# Sums of floats are rounded, and so $(a + b) + c$ and $a + (b + c)$ may differ in their last bits. Add five `float32`
-# numbers in every possible order, and count the results.
+# Chapter 10 has shown that sums of floats are rounded, and that another order may give other bits. Five workers are
+# enough for that. Add five `float32` numbers in every possible order, and count the results.
 
 # %%
 five = np.float32([1000.1, -0.1, 30.3, -999.9, 0.7])
@@ -59,14 +60,15 @@ assert max(results) - min(results) < 1e-3
 
 # %% [markdown]
 # All of them are right to rounding. But if workers are added up in the order in which they happen to finish, each run
-# has other bits. Then no run can be repeated, and a mistake that was seen once may never be seen again. So the order
-# must depend on the number of workers, and on nothing else.
+# has other bits. Then a mistake that was seen once may never be seen again. So the order must depend on the number of
+# workers, and on nothing else.
 #
 # ## A tree
 #
-# Adding them up from left to right would do. But then each addition waits for the one before, and $n$ workers need $n -
-# 1$ steps. Better to add in pairs: the upper half of the workers into the lower half, all pairs at once, until one is
-# left. `fnb.train.tree_schedule` lists the merges, from whom to whom.
+# Adding them up from left to right would do. But then each addition waits for the one before, and $n$ workers need
+# $n - 1$ steps. Better to add in pairs: the upper half of the workers into the lower half, all pairs at once, until one
+# is left. That is a **tree**, and the worker that is left is its *root*. `fnb.train.tree_schedule` lists the merges,
+# from whom to whom.
 #
 # ```{literalinclude} /../forgenb/train/workers/loops.py
 # :pyobject: tree_schedule
@@ -165,15 +167,18 @@ assert len({total.tobytes() for _, total in runs}) == 1
 
 # %% [markdown]
 # forgenb's step over streams does the same with whole buffers of gradients. Each worker has gradients of its own, and
-# all share the parameters. At the root, the first stream makes the update.
+# all share the parameters. The first stream is the root, and makes the update, `_descent`. Each of `_events` is the
+# last task of a stream so far.
 #
 # ```{literalinclude} /../forgenb/train/workers/parallel.py
 # :pyobject: ParallelUpdate._sync
 # ```
 #
-# `fnb.train.ShardedStep` puts it all together: shares, weights, tree and one step of an optimiser, with the gradient
-# clipped once, as a whole. It wants a model with a method `loss`, so we make one, an `fnb.nn.Module` around a small
-# network; `fnb.nn.Sequential`, `fnb.nn.Linear`, `fnb.nn.Tanh` and `fnb.optim.AdamW` are those of chapter 0.
+# `fnb.train.ShardedStep` puts it all together: shares, weights, tree and one step of an optimiser. Before the step the
+# gradient is *clipped*: where its length, the root of the sum of all its squares, is above a limit, here 1.0, it is
+# scaled down to that. This is done once, for the gradient of all samples. The class wants a model with a method `loss`,
+# so we make one, an `fnb.nn.Module` around a small network; `fnb.nn.Sequential`, `fnb.nn.Linear`, `fnb.nn.Tanh` and
+# `fnb.optim.AdamW` are those of chapter 0.
 
 
 # %%
@@ -207,10 +212,10 @@ def over(number):
 
 
 # %% [markdown]
-# `fnb.train.TrainStep` is the step without streams, compiled as in chapter 0. Over one stream it has the same bits.
-# With three streams, run twice, the bits agree with each other. With another number of streams sums are made in another
-# order, and agree to rounding only. Dropout in forgenb's GPT does not mind either: a worker is told at which sample of
-# the batch it begins, and has the masks of chapter 11 from there on.
+# `fnb.train.TrainStep` is the step without streams, compiled as in chapter 15. Over one stream it has the same bits.
+# With three streams, run twice, the bits agree with each other. With another number of streams, sums are made in
+# another order, and the weights agree to rounding only. Dropout in forgenb's GPT does not mind either: a worker is told
+# at which sample of the batch it begins, and has the masks of chapter 11 from there on.
 
 # %%
 losses, alone = trained(lambda *both: fnb.train.TrainStep(*both, clip_norm=1.0))
@@ -235,8 +240,8 @@ assert not np.array_equal(found[3], found[2])
 # A tree would leave the root with all the work of handing the sum back. There is a fairer way, in two halves. First,
 # partners exchange *half* of what they are responsible for, add, and are responsible for half as much; in the end each
 # process has the whole sum of one piece. Then they go back and copy. Each number is added up by one process only, so no
-# two can disagree. Here is a make-believe of it, with arrays for processes, as many as a power of 2, and a count of
-# what is sent.
+# two can disagree. Here arrays play the processes, as many as a power of 2, and we count what is sent. The partner of
+# `k` is `k ^ far`, whose number differs in one bit, so partners are `far` apart.
 
 
 # %%
@@ -278,9 +283,9 @@ for p in (2, 4, 8, 16):
 # mpiexec -n 4 forgenb train
 # ```
 #
-# The gradients of the last layers are known first, and are sent while backward still works on the others. So most of
-# the sending costs nothing. [Parallel training](../parallel.md) has the lines for models of your own, measurements, and
-# a table of what has the same bits.
+# The gradients of the last layers are known first, and are sent while backward still works on the others. Much of the
+# sending then takes no time of its own. [Parallel training](../parallel.md) has the lines for models of your own,
+# measurements, and a table of what has the same bits.
 #
 # ## Exercises
 #

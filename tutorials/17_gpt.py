@@ -25,19 +25,18 @@ STEPS, BATCH = {"tiny": (800, 16), "small": (2000, 12)}[SIZE]
 # ## The task
 #
 # A **language model** gives each text a probability. Any probability of a text can be cut into those of its characters,
-# each given the ones before it:
+# each given the ones before it, which stand behind the bar:
 #
 # $$ p(c_1 c_2 \dots c_n) = p(c_1) \; p(c_2 \mid c_1) \; p(c_3 \mid c_1 c_2) \cdots
 #    p(c_n \mid c_1 \dots c_{n-1}). $$
 #
-# So it is enough to predict the next character. Take the logarithm of that, change the sign and divide by $n$: what
-# comes out is the mean cross entropy of chapter 7, with the next character as the right class. A loss needs no labels.
-# The text has them.
+# So it is enough to predict the next character. Take the logarithm of the product, change the sign and divide by $n$:
+# what comes out is the mean cross entropy of chapter 7, with the next character as the right class. A loss needs no
+# labels. The text has them.
 #
-# `fnb.data.default_text` returns the help pages of Python's own documentation. A **tokenizer** turns text into integers
-# and back; `fnb.data.CharTokenizer.from_text` makes one, with an integer for each character that occurs.
-# `fnb.data.split` keeps the last tenth aside. The model never trains on this *held-out* part, so it can be judged by
-# it.
+# `fnb.data.default_text` returns the help pages that come with Python. A **tokenizer** turns text into integers and
+# back; `fnb.data.CharTokenizer.from_text` makes one, with an integer for each character that occurs. `fnb.data.split`
+# keeps the last tenth aside. The model never trains on this *held-out* part, so it can be judged by it.
 
 # %%
 text = fnb.data.default_text()
@@ -54,9 +53,10 @@ assert len(learned) == len(text) * 9 // 10
 # ## What is to be beaten
 #
 # A number for the loss means little by itself. So here are three simple models to compare with. The first knows nothing
-# and gives all $v$ characters the same probability; its loss is $\ln v$ on any text. The second has counted how often
-# each character occurs. The third has counted pairs, and looks one character back. Counts start a little above 0, so
-# that nothing is impossible.
+# and gives all $v$ characters the same probability; its loss is $\ln v$ on any text, where $\ln$ is the natural
+# logarithm, the $\log$ of chapter 7. A loss in natural logarithms has the unit **nat**. The second has counted how
+# often each character occurs. The third has counted pairs, and looks one character back. Counts start a little above 0,
+# so that nothing is impossible.
 
 # %%
 single = 0.1 + np.bincount(learned, minlength=vocab)
@@ -93,16 +93,17 @@ judged = fnb.data.windows(held_out, SHAPES[SIZE]["context"])
 # %% [markdown]
 # ## The model
 #
-# Chapter 10 adds the rows of two tables, one of characters and one of places. This sum is the **stream**, $x$: for each
-# place a row of `width` numbers. Each layer, called a *block*, reads the stream, normalised as in chapter 9, and *adds*
-# what it found:
+# Chapter 10 adds the rows of two tables, one of characters and one of places. This sum is the **residual stream**, or
+# just stream, $x$: for each place a row of `width` numbers. (The streams of chapter 16 have only the name in common.)
+# Each layer, called a *block*, reads the stream, normalised as in chapter 9, and *adds* what it found:
 #
 # $$ x \leftarrow x + \operatorname{attention}(\operatorname{norm}(x)), \qquad
 #    x \leftarrow x + \operatorname{mlp}(\operatorname{norm}(x)). $$
 #
-# Attention carries something from place to place. The *MLP*, two linear layers with gelu between them (chapter 8),
-# works on each place by itself. Since a block only adds, gradients flow back past it unharmed, and many blocks can be
-# stacked.
+# Attention carries something from place to place. The *MLP*, a multi-layer perceptron, is two linear layers with gelu
+# between them (chapter 8), and works on each place by itself. Since a block only adds, the slope of what it does has a
+# 1 in it. So gradients flow back past it unharmed, and many blocks can be stacked. `drop` is the dropout of chapter 11,
+# which is off here.
 #
 # ```{literalinclude} /../forgenb/models/gpt.py
 # :pyobject: Block
@@ -117,7 +118,7 @@ judged = fnb.data.windows(held_out, SHAPES[SIZE]["context"])
 #
 # `fnb.models.GPT` is the model and `fnb.models.GPTConfig` has its sizes. With width $c$, a block has $12 c^2$ numbers
 # in its matrices: $3 c^2$ for queries, keys and values, $c^2$ behind the heads, and twice $4 c^2$ in the MLP. Biases
-# and norms add $13 c$.
+# and the two norms add $13 c$. Besides the blocks there are the two tables and the last norm.
 
 # %%
 config = fnb.models.GPTConfig(vocab=vocab, **SHAPES[SIZE])
@@ -150,7 +151,8 @@ assert not np.array_equal(one[:, -1], other[:, -1])
 # %% [markdown]
 # ## Writing
 #
-# To write, ask for the probabilities of the next character, draw one by chance, add it to the text, and ask again.
+# To write, begin with a few characters, the *prompt*. Ask for the probabilities of the next character, draw one by
+# chance, add it to the text, and ask again.
 # `fnb.models.generate` does this, with the cache of chapter 12 while the text fits the context. The *temperature* $T$
 # divides the logits. Below 1 it makes likely characters likelier still, and the text less wild.
 
@@ -168,9 +170,10 @@ print(untrained)
 # ## Training
 #
 # One step is as in the chapters before: loss, `backward`, and AdamW. `fnb.train.TrainStep` compiles all of it, with the
-# gradient clipped to a length of 1, so that one odd batch cannot do much harm. The learning rate follows
-# `fnb.optim.schedules.warmup_cosine`: it rises in a line over the first steps, while AdamW's means have seen little,
-# and then falls along half a cosine, so that the last steps are small. `fnb.optim.AdamW` has it as `lr`.
+# gradient clipped as in chapter 16: where it is longer than 1 it is scaled down, so that one odd batch cannot do much
+# harm. The learning rate follows `fnb.optim.schedules.warmup_cosine`: it rises in a line over the first steps, while
+# AdamW's means have seen little, and then falls along half a cosine, so that the last steps are small.
+# `fnb.optim.AdamW` has it as `lr`.
 
 # %%
 RATE = 4e-3

@@ -2,14 +2,14 @@
 # # 18. Looking inside
 #
 # A trained network is a heap of numbers, and nobody wrote the program that they make. But we can watch it run: which
-# places attention looks at, what the stream says after each layer, where the model is sure and where it guesses. Here
-# we train one on a language so simple that we know what it *should* do, and then find out how it does it.
+# places attention looks at, what the residual stream says after each layer, where the model is sure and where it
+# guesses. Here we train one on a language so simple that we know what it *should* do, and then find out how it does it.
 #
 # ## A language with one rule
 #
-# A text has the letters a to h, drawn by chance. Instead of a letter a question mark may come, with probability 0.4.
-# After a question mark comes the letter that stood before it: that is the rule. `fnb.data.CharTokenizer` numbers the
-# characters in the order in which they are given.
+# A text has the letters a to h, drawn by chance. After a letter a question mark may come, with probability 0.4. After a
+# question mark comes the letter that stood before it: that is the rule. `fnb.data.CharTokenizer` numbers the characters
+# in the order in which they are given.
 
 # %%
 import matplotlib.pyplot as plt
@@ -89,13 +89,13 @@ assert np.abs(found.bits - right).max() < 1.0
 assert abs(at_last - floor) < 0.1
 
 # %% [markdown]
-# So it has learned the language, all of it, and the loss has no further to fall. Now we want to know how.
+# So it has learned the language, and the loss has hardly further to fall. Now we want to know how.
 #
 # ## Where it looks
 #
-# `fnb.models.Tracer` asks for a record of each id that `fnb.models.generate` adds. The ids are those without it: the
-# same ops run, and what they compute is read back. Here is a layer as `fnb.models.generate` runs it. Every value on the
-# way is noted, if a tracer asks for it:
+# `fnb.models.Tracer` asks for a record of each id that `fnb.models.generate` adds. With `greedy=True` that is the most
+# probable one, and nothing is drawn. The ids are those without a tracer: the same ops run, and what they compute is
+# read back. Here is a layer as `fnb.models.generate` runs it. Every value on the way is noted, if a tracer asks for it:
 #
 # ```{literalinclude} /../forgenb/models/decoder.py
 # :pyobject: Decoder._layer
@@ -110,6 +110,7 @@ records = []
 tracer = fnb.models.Tracer(records.append, top=2, layers=2)
 answer = fnb.models.generate(model, text, 1, greedy=True, tracer=tracer)
 record = records[0]
+assert np.array_equal(answer, fnb.models.generate(model, text, 1, greedy=True))
 print(tokenizer.decode(answer))
 for i, p in record.shortlist:
     print(f"{tokenizer.decode([i])} with probability {p:.3f}")
@@ -141,7 +142,7 @@ assert back[0].max() > 0.7
 # Nobody told it to. It is what the loss rewards.
 #
 # Where do the weights come from? A record has queries `q` and keys `k` too, so we can do what chapter 12 says, and must
-# find the same: $\operatorname{softmax}(q k^\top / \sqrt{d})$, with later places hidden.
+# find the same: $\operatorname{softmax}(q k^T / \sqrt d)$, with later places hidden.
 
 # %%
 detail = record.layers[0]
@@ -155,10 +156,10 @@ assert np.allclose(detail.attention_out, attention[0] @ detail.v, atol=1e-5)
 #
 # The model makes logits of the stream after its last layer: norm, then products with the rows of the character table.
 # Nothing keeps us from doing the same *earlier*. What would it answer if it stopped here? This way of looking is called
-# the **logit lens**. Let $g$ and $b$ be gain and shift of the last norm, and $W$ the table:
+# the **logit lens**. With gain $\gamma$ and shift $\beta$ of the last norm as in chapter 9, and $W$ for the table:
 #
-# $$ \operatorname{lens}(x) = \Bigl( \frac{x - \operatorname{mean}(x)}{\sqrt{\operatorname{var}(x) + \epsilon}} \, g
-#    + b \Bigr) W^\top. $$
+# $$ \operatorname{lens}(x) = (\gamma \, \hat x + \beta) \, W^T, \qquad
+#    \hat x = \frac{x - \operatorname{mean}(x)}{\sqrt{\operatorname{var}(x) + \epsilon}}. $$
 
 # %%
 gain, shift = model.ln_f.weight.numpy(), model.ln_f.bias.numpy()
@@ -184,13 +185,13 @@ right = {name: probabilities(lens(x))[-1, answer[-1]] for name, x in stages.item
 for name, p in right.items():
     print(f"after {name:12s} the answer has probability {p:.3f}")
 assert np.isclose(right["MLP 1"], record.shortlist[0][1], atol=1e-4)
-assert right["embedding"] < 0.2 < 0.9 < right["MLP 1"]
+assert right["embedding"] < 1 / 8 < 0.9 < right["MLP 1"]
 assert right["attention 0"] > 3 * right["embedding"]
 
 # %% [markdown]
-# At first the stream knows only that there is a question mark. With the first attention the answer is in it. Here is
-# the whole text: for each place, how probable the *right* next character is after each stage. At places where the next
-# character is free, no stage can know it.
+# At first the stream knows only that there is a question mark, and the answer is less likely than by guessing among
+# eight letters. The first attention brings it in. Here is the whole text: for each place, how probable the *right* next
+# character is after each stage. At places where the next character is free, no stage can know it.
 
 # %% {"mystnb": {"image": {"alt": "Probabilities by layer: at question marks they rise with the first attention"}}}
 following = np.array(answer[1:])
@@ -211,9 +212,9 @@ assert map_of[-1][free].max() < 0.6
 #
 # A picture of attention shows where a head looks. It does not show that anybody uses what it saw. To know that,
 # *change* something and see what breaks. The layer behind the heads, `c_proj`, multiplies what they found, side by
-# side, by a matrix. So each head has rows of that matrix for itself, and what comes out is a sum over the heads. Set
-# the rows of a head to 0, and it is silent. `state_dict` has all parameters by name, and `load_state_dict` takes them.
-# The texts are fresh ones; `fnb.no_grad` is for use without a tape.
+# side, by a matrix. So each head has rows of that matrix for itself, here 32 of 64, and what comes out is a sum over
+# the heads. Set the rows of a head to 0, and it is silent. `state_dict` has all parameters by name, and
+# `load_state_dict` takes them. The texts are fresh ones.
 
 
 # %%
@@ -240,11 +241,12 @@ print(f"as it is: {healthy:.2f} bits an answer; with one head silent:")
 print(np.round(cost, 2))
 assert healthy < 0.5
 assert np.max(cost) > 3
+assert np.sort(cost, axis=None)[-2] < 1
 assert np.argmax(cost) == np.argmax(back)
 
 # %% [markdown]
 # A guess among eight letters costs 3 bits. Without the head that looks back, the model does worse than that: it is
-# sure, and wrong. The other heads could go.
+# sure, and wrong. Each of the others could go, and hardly be missed.
 #
 # `forgenb generate --trace FILE` writes such records of a model that you trained, and `--attention FILE` draws its
 # attention; `forgenb surprise FILE` colours a text by surprisal. [Generating text](../generation.md) and

@@ -66,10 +66,9 @@ assert composed(far).tolist()[1:] == [0.0, 0.0]  # and should be 0.0001 and 0.00
 #
 # ## A kernel
 #
-# A **kernel** of the simplest kind is a function of numbers, and forgenb supplies the loop. `fnb.kernel.map_kernel`
-# declares one: what it reads, an arrow, what it returns, and after the semicolon what is the same for all entries. The
-# body uses plain arithmetic and words such as `select(condition, a, b)`, which has no branch: both are computed, one is
-# taken. Helpers are plain functions.
+# Our kernel is a map, as the first one of chapter 4: a function of numbers, for which forgenb supplies the loop. New in
+# the line above it is the semicolon. Behind it stands what is the same for all elements. The body chooses a side with
+# `select`, which computes both, as in chapter 8. A body may call other plain functions, such as `value` here.
 
 
 # %%
@@ -86,8 +85,9 @@ print(squareplus_kernel(-1e4, 4.0))  # a kernel is still a function
 assert abs(squareplus_kernel(-1e4, 4.0) - 1e-4) < 1e-11
 
 # %% [markdown]
-# `forgenb.ops.apply.run_map` launches it on tensors of any shape. It finds the backend, the dtype, and memory for the
-# result; the ops of the library call it too. Here are the errors of both ways beside `float64`.
+# `run_map` launches it, with the tensors in one tuple and what is the same for all in another. It finds the backend,
+# the dtype, and memory for the result; the ops of the library call it too. Here are the errors of both ways, with
+# `float64` to measure them.
 
 
 # %%
@@ -150,7 +150,7 @@ assert fnb.gradcheck(lambda x: once(x, b=0.01), points)
 # `second=False` above says that the rule launches a kernel which the tape does not see, so that there are no second
 # derivatives; asking for one raises `fnb.errors.TapeError`. To have them, make the gradient an op too. It has two
 # inputs, $x$ and $\bar y$. Call the gradient that arrives for it $g$. For $\bar y$ the rule is the gradient once more,
-# since it is linear in $\bar y$. For $x$ we need the slope of $y'$:
+# since it is linear in $\bar y$. For $x$ we need the slope of $y'$, which is written $y^{(2)}$:
 #
 # $$ y^{(2)} = \frac12 \left( \frac{x}{r} \right)' = \frac12 \cdot \frac{r - x \cdot x / r}{r^2}
 #    = \frac{r^2 - x^2}{2 r^3} = \frac{b}{2 r^3}. $$
@@ -187,8 +187,8 @@ assert "has no backward rule" in told
 # %% [markdown]
 # ## It is like any other op
 #
-# Nothing was said of a backend, so it runs on all of them. `fnb.use` chooses the interpreter here, which runs the body
-# as the Python that it is.
+# Nothing was said of a backend, so it runs on all of them. `fnb.use` chooses the interpreter here, and the bits are the
+# same.
 
 # %%
 with fnb.use("python"):
@@ -232,8 +232,8 @@ assert "squareplus_grad_copy_kernel" in lines[1]
 # ## What a library would add
 #
 # Our kernel has an end too: beyond $1.8 \cdot 10^{19}$ the square of a `float32` is infinite. An op of forgenb has a
-# test for such places. It stands in a table with a reference and samples, out of which tests for every backend are
-# made. Chapter 20 meets them.
+# test for such places. It stands in the *op table* with samples of inputs and a reference, another way to the right
+# result. Tests for every backend are made of that table, and chapter 20 meets them.
 
 # %%
 assert squareplus([1e19, 1e20]).tolist() == [float(np.float32(1e19)), float("inf")]

@@ -7,7 +7,7 @@
 # and all models run on it? This chapter does it in about a hundred lines.
 #
 # Our machine is a toy. Its memory is its own: the program that uses it, the **host**, cannot look inside. It does the
-# rows of a launch *backwards*, since the contract allows any order. And it keeps a diary.
+# rows of a launch *backwards*, as the *contract* between forgenb and backends allows any order. It keeps a diary.
 #
 # ## What a backend owes
 #
@@ -26,11 +26,11 @@
 #
 # A block has an address, a size, and a counter `version` that forgenb uses for itself. The address is a number that
 # means something to the backend alone. Ours gives each block four gigabytes of addresses, so that the upper digits say
-# which block, and the lower ones where in it. Fresh memory may hold anything; we fill it with NaN, to notice who reads
-# what nobody wrote.
+# which block, and the lower ones where in it. We fill fresh memory, which may hold anything, with NaN to see who reads
+# it.
 #
-# A tensor is a window on a block: an offset, a shape, and for each axis a **stride**, how many elements lie between one
-# entry and the next. NumPy can make such a window on bytes.
+# A tensor is a window on a block: an offset, a shape, and for each axis a **stride**: by how many elements the next one
+# lies further on. NumPy can make such a window on bytes.
 
 # %%
 import collections
@@ -114,9 +114,9 @@ assert type(words(np.dtype("float32"))["real"](2)) is np.float32
 # ## Launches
 #
 # A launch comes with an **extent**, how many rows or elements there are, and an **argument block**, bytes in which
-# everything else stands, eight for each number. For a row kernel these are one size for each dimension of its
-# declaration, then its scalars, then one address for each operand. `fnb.kernel.read_row_block` takes them apart, and
-# the operands are whole arrays, row by row.
+# everything else stands, eight for each number. For a row kernel these are a size for each dimension of its
+# declaration, then its *scalars*, numbers that are the same for all rows, then an address for each operand.
+# `fnb.kernel.read_row_block` takes them apart, and the operands are whole arrays, row by row.
 #
 # For a map, whose operands are repeated and turned at will, the block has dims and strides.
 # `fnb.kernel.read_map_block` reads them. An operand may be stored in another dtype than the body computes in, as
@@ -331,14 +331,14 @@ plug_in("careless", Careless)
 assert conformance("careless", ["transpose"]).failed > 0
 
 # %% [markdown]
-# `forgenb check-backend toy` is the same at the command line, and [the guide for authors](../backends.md) says
-# how to make it tests of your own.
+# For a plug-in that is installed, `forgenb check-backend NAME` does the same. [The guide for authors](../backends.md)
+# says how to make it tests of your own.
 #
 # ## What a backend may not do
 #
 # It may *decline*: `fnb.errors.OpUnsupported` from `compile` says that it has no such kernel, and the kit counts that
 # as not implemented, not as wrong. It may not *fall back* to another machine in silence, because then nobody knows any
-# more where a program runs. And it may not look at which op it runs. Ours cannot: it knows a single kernel by name, the
+# more where a program runs. And it may not look at which op it runs. Ours does not: it knows one kernel by name, the
 # product.
 
 

@@ -12,8 +12,9 @@
 #
 # $$ y_i = \sum_{k=0}^{K-1} x_{i + k} \, w_k. $$
 #
-# If $x$ has $n$ numbers, the window has $n - K + 1$ places. `fnb.ops.conv1d` computes it, for several samples and
-# channels at once: it wants `[samples, channels, length]`, and weights `[out, in, width]`.
+# If $x$ has $n$ numbers, the window has $n - K + 1$ places. `fnb.ops.conv1d` computes it, for several samples at once,
+# and for several numbers at each place, called **channels**: it wants `[samples, channels, length]`, and weights
+# `[out, in, width]`. Here there is one of each.
 
 # %%
 import matplotlib.pyplot as plt
@@ -71,8 +72,9 @@ assert np.allclose(dx, tx.grad.numpy())
 #
 # ## Pictures
 #
-# A picture has two axes and, if it is coloured, **channels**. So has what a layer makes of it: every output channel has
-# a window of its own, over all input channels. With $n$ for the sample, $o$ and $c$ for channels,
+# A picture has two axes and, if it is coloured, three channels. What a layer makes of it has channels too: every output
+# channel has a window of its own, over all input channels. With $n$ for the sample, $o$ and $c$ for channels of output
+# and input, $i$ and $j$ for the place, and $k$ and $l$ for the place in the window,
 #
 # $$ y_{noij} = b_o + \sum_{c,k,l} x_{n,\,c,\,i s + k - p,\,j s + l - p} \, w_{ockl}. $$
 #
@@ -94,8 +96,9 @@ assert fnb.gradcheck(fnb.ops.conv2d, few[0][:, :1, :3, :3], few[1][:1, :1, :2, :
 # %% [markdown]
 # ## A product after all
 #
-# Seven nested loops are slow. Chapter 6 has something that is fast: matrix products. So copy what the window sees at
-# each place into a column of its own. Then one row of weights times this matrix gives all places at once.
+# That formula is seven nested loops, and they are slow. Chapter 6 has something that is fast: matrix products. So copy
+# what the window sees at each place into a column of its own. Then one row of weights times this matrix gives all
+# places at once.
 
 # %%
 seen = np.lib.stride_tricks.sliding_window_view(x, 3).T
@@ -106,14 +109,14 @@ assert np.allclose(w @ seen, y)
 # %% [markdown]
 # This is called **unfolding**. Each number is copied up to $K$ times, and up to $K^2$ times for pictures. That is the
 # price, and so forgenb unfolds only as many samples at a time as a cache can hold. The kernel that copies has a row for
-# each weight of each plane; what lies beyond the edges becomes 0.
+# each weight, called a *tap*, of each *plane*, one channel of one sample. What lies beyond the edges becomes 0.
 #
 # ```{literalinclude} /../forgenb/ops/windows.py
 # :pyobject: unfold_kernel
 # ```
 #
 # Backward goes the same way back. The gradient of the columns is the transposed matrix of weights times $\bar y$, and
-# each entry of a picture *gathers* from the columns what was copied from it, in a fixed order. Chapter 10 has told why
+# each number of a picture *gathers* from the columns what was copied from it, in a fixed order. Chapter 10 has told why
 # it gathers rather than lets the columns scatter: no two rows of the launch write to one place.
 #
 # ## Digits
@@ -139,7 +142,7 @@ assert (digits.images.min(), digits.images.max()) == (0, 16)
 # The layers are `fnb.nn.Conv2d`, `fnb.nn.ReLU`, `fnb.nn.MaxPool2d`, `fnb.nn.Flatten` and `fnb.nn.Linear`, in a
 # `fnb.nn.Sequential`. Beside it we train a single linear layer, the same way: `fnb.ops.cross_entropy` for the loss,
 # `fnb.optim.AdamW` for the steps, `fnb.compile` to make one a routine, and batches of 32 from `fnb.data.Batches`, which
-# shuffles anew in each pass.
+# shuffles anew in each *epoch*, one pass over all pictures.
 
 
 # %%
@@ -182,8 +185,8 @@ assert accuracy(sliding, images[test]) > 0.94
 assert accuracy(linear, images[test]) > 0.9
 
 # %% [markdown]
-# On pictures like those that it has seen, the linear layer is hardly worse. Now move the held-out digits by one pixel,
-# to the right or to the left, which neither has been trained for.
+# On pictures like those that it has seen, the linear layer is only a little worse. Now move the held-out digits by one
+# pixel, to the right or to the left, which neither has been trained for.
 
 
 # %%
@@ -201,7 +204,7 @@ assert max(found["linear"]) < 0.5
 
 # %% [markdown]
 # The linear layer now misreads more than it reads. The convolutions see the same strokes, at another place; what still
-# depends on the place are the pooling and the last layer. Let us look at what was learned: the eight windows of the
+# depends on the place is the pooling and the last layer. Let us look at what was learned: the eight windows of the
 # first layer, white for positive weights, and below them digits that were misread where they were.
 
 # %% {"mystnb": {"image": {"alt": "Above, eight windows of 3 by 3 weights, some like edges; below, misread digits"}}}

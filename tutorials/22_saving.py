@@ -94,12 +94,13 @@ def resumed(moments=True, number=STOP):
 
 whole, end = resumed()
 without_moments, other_end = resumed(moments=False)
-_, third_end = resumed(number=0)
+without_number, third_end = resumed(number=0)
 assert np.array_equal(end, goal)
 assert whole == straight[STOP:]
 assert not np.allclose(other_end, goal, atol=1e-3)
 assert not np.allclose(third_end, goal, atol=1e-3)
-assert abs(np.mean(without_moments[-10:]) - np.mean(whole[-10:])) < 0.1
+for losses in (without_moments, without_number):
+    assert abs(np.mean(losses[-10:]) - np.mean(whole[-10:])) < 0.1
 
 # %% {"mystnb": {"image": {"alt": "Two losses that part at the step of the interruption; the resumed one is covered"}}}
 _, axes = plt.subplots(figsize=(7, 3.5))
@@ -151,7 +152,8 @@ assert [three(*key) for key in keys[::-1]] == found[::-1]
 #
 # `fnb.save` writes the format **safetensors**, which many programs read. It has three parts: eight bytes with the
 # length of the header, the header in JSON, and the numbers of all tensors, one tensor after the other. Integers have
-# their low byte first. Ten lines read it, and there is nothing in it that could be *run*, as in a pickle.
+# their low byte first. A few lines read it. And there is nothing in it that could be *run*, as there is in files of
+# Python's `pickle`.
 
 # %%
 data = checkpoint.read_bytes()
