@@ -254,7 +254,7 @@ assert np.allclose(shrunk, library_walk(lambda p: fnb.optim.AdamW(p, 0.3, (0.9, 
 
 # %% [markdown]
 # Adam and AdamW share one kernel: `l2` is decay of the old kind, `shrink` is $\eta \lambda$. What is the same for all
-# entries, such as $\eta / (1 - \beta_1^t)$, is computed once, outside. Biases and gains have no decay unless you ask
+# elements, such as $\eta / (1 - \beta_1^t)$, is computed once, outside. Biases and gains have no decay unless you ask
 # for it; above we asked, with `decay=True`.
 #
 # ```{literalinclude} /../forgenb/optim/adam.py
@@ -290,7 +290,8 @@ assert all(np.isclose(abs(step[0]), abs(step[1])) for step in slant)
 #
 # ## Exercises
 #
-# All three are NumPy.
+# Write the functions, then run the file, or `forgenb course check 13`: a judge tries them on hidden inputs. All three
+# are NumPy.
 #
 # **13-1.** `running_mean(gradients, beta)`: the running mean of a list of arrays, oldest first, as Adam keeps it, with
 # bias correction after the last one.

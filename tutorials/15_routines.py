@@ -3,7 +3,7 @@
 #
 # Training repeats one step thousands of times: forward, backward, update. The numbers change, and the work does not:
 # the same ops, of the same shapes, in the same order. Still the tape starts from nothing each time. Every op is a
-# Python call that checks shapes, finds its kernel, asks for memory and writes a node. In a small model that takes
+# Python call that checks shapes, finds its kernel, asks for memory and writes an entry. In a small model that takes
 # longer than the arithmetic. So write the step down once, look at the whole of it, plan it, and run the plan. In
 # forgenb the plan is called a **routine**.
 #
@@ -358,8 +358,8 @@ assert refused[2] == "routine 'fading' got batch = 10: its range is 0 .. 9"
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see. A program is
-# a list of statements `(out, op, ins)` as in our own recording above; each name is written once.
+# Write the functions, then run the file, or `forgenb course check 15`: a judge tries them on hidden inputs. A program
+# is a list of statements `(out, op, ins)` as in our own recording above; each name is written once.
 #
 # **15-1.** `peak(lives)`: the most bytes that are alive at once. `lives` is a dictionary from names to
 # `(first, last, size)`; a value is alive in both statements, and between them.
