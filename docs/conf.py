@@ -3,6 +3,8 @@
 ``python -m sphinx -n -W --keep-going -b html docs docs/_build/html`` builds it; nothing is fetched while it does.
 """
 
+import logging
+import os
 import sys
 from pathlib import Path
 
@@ -53,6 +55,9 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
 nb_output_stderr = "warn"
+
+os.environ["JUPYTER_PATH"] = str(HERE / "_ext" / "jupyter")  # a kernel of this Python, which reports errors alone
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # no line for each kernel; importing furo's styles asks for it
 
 default_role = "py:obj"
 autodoc_member_order = "bysource"

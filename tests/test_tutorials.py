@@ -79,6 +79,15 @@ def test_a_chapter_runs_and_its_starters_fail_with_a_helpful_text(path, tmp_path
         assert f"{EXERCISES[number].function} is not written yet: " in explanation
 
 
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_exercises_begin_with_how_they_are_judged(path):
+    _, _, exercises = path.read_text(encoding="utf-8").partition("# ## Exercises\n#\n")
+    command = f"`forgenb course check {int(path.name[:2])}`"
+    assert exercises.startswith(
+        f"# Write the functions, then run the file, or {command}: a judge tries them on hidden inputs."
+    )
+
+
 def test_a_name_is_said_in_prose_before_code_uses_it():
     known = set()
     for path in CHAPTERS:

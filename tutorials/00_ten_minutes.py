@@ -11,18 +11,24 @@
 #
 # ```sh
 # python3 -m venv .venv
-# .venv/bin/pip install . matplotlib
-# .venv/bin/python tutorials/00_ten_minutes.py
+# . .venv/bin/activate
+# pip install -e '.[docs]'
+# forgenb course open 0
+# python forgenb-course/00_ten_minutes.py
 # ```
 #
-# The last line runs this page: every chapter is a plain Python file, to be read here, run there, changed and run again.
-# The first run takes longer, since it compiles what it needs and keeps that for later ones.
+# `activate` is for one terminal: say it again in a new one, or write `.venv/bin/` before the commands. Every chapter is
+# a plain Python file, to be read here, run there, changed and run again. `forgenb course open 0` copies this one into
+# the folder `forgenb-course/`, where you may write in it, and the last line runs your copy. Its first run takes longer,
+# since it compiles what it needs and keeps that for later ones. A picture may open a window: the run goes on when you
+# close it. `forgenb docs` makes pages of all chapters, with their output and pictures.
 #
 # ## Tensors
 #
 # A **tensor** is an array of numbers. `fnb.tensor` makes one from numbers, lists or NumPy arrays. Operators and methods
-# mean what they mean in NumPy, and `@` is the matrix product. What a tensor can go through is called an *op*, and each
-# one is a function in `fnb.ops`, such as the hyperbolic tangent `fnb.ops.tanh`.
+# mean what they mean in NumPy, and `@` is the matrix product. Python's numbers become `float32`, and an array keeps its
+# dtype. What a tensor can go through is called an *op*, and each one is a function in `fnb.ops`, such as the hyperbolic
+# tangent `fnb.ops.tanh`.
 
 # %%
 import textwrap
@@ -43,8 +49,8 @@ assert np.allclose(y.numpy(), np.tanh(x.numpy() @ w.numpy()))
 # ## Gradients
 #
 # Say `requires_grad=True`, compute one number from the tensor, and call `backward()` on that number. Then `grad` holds
-# a slope for each entry: how fast the number grows as the entry grows. For a sum of squares the slopes are twice the
-# entries.
+# a slope for each element: how fast the number grows as the element grows. For a sum of squares the slopes are twice
+# the elements.
 
 # %%
 x = fnb.tensor([1.0, 2.0, 3.0], requires_grad=True)
@@ -71,8 +77,9 @@ assert [entry.op for entry in tape.entries] == ["w", "matmul", "tanh", "square",
 
 # %% [markdown]
 # There is one line for each entry. `inputs` gives the lines that it reads; `-` is a constant such as `x`, for which
-# nobody wants a slope. `saved` is what it keeps for backward, `kernels` names the compiled loops that ran, and the last
-# columns are their times in microseconds. Where a time is large, a kernel was used for the first time.
+# nobody wants a slope. `w` has a line although no op made it: it is a *leaf*, where the walk back ends and the slope
+# stays. `saved` is what an entry keeps for backward, `kernels` names the compiled loops that ran, and the last columns
+# are their times in microseconds. Where a time is large, a kernel was used for the first time.
 #
 # ## Is a gradient right?
 #
@@ -86,7 +93,7 @@ assert fnb.gradcheck(lambda x: (fnb.ops.tanh(x) * x).sum(), numbers)
 # %% [markdown]
 # With `fnb.custom_op` you make an op of a function and a *backward rule*, which takes the gradient of the result to
 # that of the input. The rule below is wrong, since the slope of $x^2$ is $2x$ and not $x$. So the check raises
-# `fnb.errors.GradcheckError`, and its last sentence says what is the matter.
+# `fnb.errors.GradcheckError`, and its last sentence says what is the matter. What it calls an entry is an element.
 
 # %%
 halved = fnb.custom_op(lambda x: x * x, lambda dout, x: dout * x)
@@ -164,7 +171,8 @@ assert np.mean(chosen == moon) > 0.99
 
 # %% [markdown]
 # The recorded step can be read. Each line is a kernel with the shapes that it works on, in the order in which they run;
-# `gemm` is the matrix product.
+# `gemm` is the matrix product. The sum of 400 rows is taken in 7 pieces, which are then added up: hence `7x2` and
+# `7x32`. The letters before the numbers say where a value is kept, and do not matter yet.
 
 # %%
 print(fast.routine)
@@ -189,8 +197,8 @@ plt.show()
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see. A verdict
-# says what is wrong, and never how it is right.
+# Write the functions, then run the file, or `forgenb course check 0`: a judge tries them on hidden inputs. It is in
+# `fnb.course.check`, which the last lines call. A verdict says what is wrong, and never how it is right.
 #
 # **00-1.** `gradient_of(f, x)`: the gradient of `f` at the NumPy array `x`, as an array. `f` takes a tensor and returns
 # a tensor of one number.
@@ -223,7 +231,7 @@ for number, answer in (("00-1", gradient_of), ("00-2", descend), ("00-3", cube_r
 #
 # - **To understand it from the ground up**, go on with chapter 1. It finds slopes without any library, chapter 2 builds
 #   a tape in forty lines, and from chapter 3 on the library is opened part by part.
-# - **To see something larger run**, type `.venv/bin/forgenb train`. It trains a small GPT, letter by letter, on text
-#   that came with your Python; `.venv/bin/forgenb generate` then writes more of it.
+# - **To see something larger run**, type `forgenb train`. It trains a small GPT, letter by letter, on text that came
+#   with your Python; `forgenb generate` then writes more of it.
 # - **To use it**, begin with the pages on [routines](../routines.md), [the trainer](../trainer.md) and
 #   [checking gradients](../gradcheck.md).

@@ -16,13 +16,14 @@
 # $$ u = w x, \qquad v = u + b, \qquad L = \tanh v. $$
 #
 # Now go through the steps from the last to the first and ask of each number how $L$ depends on it. Write $\bar v$ for
-# $\partial L / \partial v$ and call it *the gradient of* $v$. It begins with $\bar L = 1$, since $L$ depends on itself
-# with slope 1. Then the chain rule says
+# $\partial L / \partial v$, the slope of $L$ by $v$, and call it *the gradient of* $v$. It begins with $\bar L = 1$,
+# since $L$ depends on itself with slope 1. The derivative of $\tanh v$ is $1 - \tanh^2 v$, which is $1 - L^2$ here.
+# Then the chain rule says
 #
 # $$ \begin{aligned}
-# L &= \tanh v  & \bar v &= \bar L \, (1 - L^2) \\
-# v &= u + b    & \bar u &= \bar v, \quad \bar b = \bar v \\
-# u &= w x      & \bar w &= \bar u \, x, \quad \bar x = \bar u \, w
+# L &= \tanh v  & \qquad \bar v &= \bar L \, (1 - L^2) \\
+# v &= u + b    & \qquad \bar u &= \bar v, \quad \bar b = \bar v \\
+# u &= w x      & \qquad \bar w &= \bar u \, x, \quad \bar x = \bar u \, w
 # \end{aligned} $$
 #
 # Look at one row at a time. It needs the gradient of its own result and the numbers that were at hand when the step was
@@ -240,16 +241,21 @@ plt.show()
 # %% [markdown]
 # ## The same in forgenb
 #
-# forgenb's ops have this shape too. Here is its hyperbolic tangent: it computes, makes a closure named `backward`, and
-# calls `record`. `run_map` is what turns one number into an array of them; chapter 4 opens it.
+# forgenb's ops have this shape too. Here is its hyperbolic tangent: it computes, makes a rule named `backward`, and
+# calls `record`. `run_map` is what turns one number into an array of them; chapter 4 opens it. The line with `@` above
+# it puts the function on the list of ops, with inputs and a formula for the tests, and `:math:` marks a formula.
 #
 # ```{literalinclude} /../forgenb/ops/activations.py
 # :pyobject: tanh
 # ```
 #
-# One thing differs. Our list is global, and one `backward` empties it. In forgenb a result knows its own entry, an
-# entry knows those of its inputs, and entries are numbered: to go through them by falling numbers is to walk back. So
-# there may be many tapes at once, and what no tensor needs any more is gone by itself.
+# The rule of our class kept `out`. This one keeps nothing, and by `save_output=True` the tape hands it the result: a
+# result holds its rule, and if the rule held the result too, neither would go by itself. Most other rules are closures
+# as ours are, such as that of the product, which chapter 3 shows.
+#
+# One more thing differs. Our list is global, and one `backward` empties it. In forgenb a result knows its own entry, an
+# entry knows those of its inputs, and entries are numbered: to go through them from the highest number to the lowest is
+# to walk back. So there may be many tapes at once, and what no tensor needs any more is gone by itself.
 #
 # To look at a tape, compute inside `with fnb.Tape(keep=True) as tape:`. It notes what passes by. Here is the neuron
 # again, with `fnb.tensor` for `Scalar` and `fnb.ops.tanh` for its method. The last line draws the list: a box for each
@@ -273,7 +279,9 @@ tape.draw()
 # %% [markdown]
 # `explore` gives the same list step by step. Move the slider, or click into the frame and press the arrow keys. The
 # first half computes. In the second half the gradients come in the other order; watch which one a rule takes and which
-# ones it gives, and read its source. `tape.explore("tape.html")` writes the page to a file.
+# ones it gives, and read its source. The site and notebooks show what a cell ends with, but a script shows
+# neither drawing nor slider. There, write `tape.draw().save("tape.svg")` and `tape.explore("tape.html")`, and open
+# these files in a browser.
 
 # %%
 tape.explore()
@@ -281,7 +289,7 @@ tape.explore()
 # %% [markdown]
 # ## Exercises
 #
-# As in chapter 1, `fnb.course.check` tries your functions on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 2`: a judge tries them on hidden inputs.
 #
 # **02-1.** `div_rule(dout, x, y)`: the backward rule of $x / y$, for plain numbers. Return the gradients of both.
 #

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 3. From scalars to arrays
 #
-# Chapter 2 had a node for each number. A layer of a small network has thousands, and a Python object for each of them
-# is why that tape is slow. So let a node hold an *array*, and let one rule serve all of its entries. From here on the
-# nodes are forgenb's own: `fnb.tensor` makes one from numbers. Most rules stay as they were, entry by entry. One thing
-# is new, and it is the subject of this chapter: **broadcasting**.
+# Chapter 2 had a Python object for each number. A layer of a small network has thousands of numbers, which is why that
+# tape is slow. So let an object hold an *array*, and let one entry of the tape, with one rule, serve all of its
+# elements. From here on the objects are forgenb's tensors: `fnb.tensor` makes one from numbers. Most rules stay as they
+# were, element by element. One thing is new, and it is the subject of this chapter: **broadcasting**.
 
 # %%
 import numpy as np
@@ -32,8 +32,9 @@ assert y.shape == (2, 3)
 # $$ \bar b_j = \sum_i \frac{\partial L}{\partial y_{ij}} \frac{\partial y_{ij}}{\partial b_j} = \sum_i \bar y_{ij},
 #    \qquad \bar x_{ij} = \bar y_{ij}. $$
 #
-# Repeat forward, sum backward. That is the whole rule, and it is the same for every op that broadcasts. The picture is
-# that of `fnb.Tape`, which was said in chapter 2; a range stands for numbers that are too many for a box.
+# Repeat forward, sum backward. That is the whole rule, and it is the same for every op that broadcasts. To see it, we
+# say ourselves what arrives: `backward` of a tensor that is no single number takes the gradient $\bar y$ as its
+# argument. The picture is that of `fnb.Tape`; in a script, `tape.draw().save("tape.svg")` writes it.
 
 # %% {"mystnb": {"image": {"alt": "Boxes for x and b above their sum; the gradient of b is the sum over rows"}}}
 dout = np.array([[1.0, 0.0, 2.0], [3.0, 5.0, 7.0]])
@@ -73,8 +74,9 @@ assert np.allclose(b.grad.numpy(), by_hand)
 #
 # ## A check that needs no trust
 #
-# Differences know nothing of rules. `fnb.gradcheck` compares the two with random cotangents, for a product of a column
-# and a row too, where *both* operands are repeated.
+# Differences know nothing of rules. `fnb.gradcheck` compares the two. For the gradient that arrives, which is also
+# called a *cotangent*, it takes random numbers. Here is a product of a column and a row, where *both* operands are
+# repeated.
 
 # %%
 assert fnb.gradcheck(lambda u, v: u * v, np.ones((3, 1)) * 2.0, np.linspace(1.0, 2.0, 4))
@@ -95,7 +97,7 @@ assert mistake == "broadcast"
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see. A verdict
+# Write the functions, then run the file, or `forgenb course check 3`: a judge tries them on hidden inputs. A verdict
 # says what is wrong, and never how it is right.
 #
 # **03-1.** `sum_to(dout, shape)`: sum the NumPy array `dout` back to the shape of an operand that was broadcast to it.

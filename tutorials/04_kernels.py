@@ -40,9 +40,10 @@ assert softsign_kernel(3.0) == 0.75
 assert softsign_kernel(-1.0) == -0.5
 
 # %% [markdown]
-# Calling it runs the function. `absolute` is a **word** of the kernel language. Words are what a body may use besides
-# `+ - * /`, comparisons and loops. There are about thirty, such as `sqrt`, `select(condition, a, b)`, and
-# `fma(a, b, c)` for $ab + c$ with one rounding. Each has a meaning in plain Python, which is what has just run.
+# Calling it runs the function. `absolute` is a **word** of the kernel language, a *primitive* in the code. Words are
+# what a body may use besides `+ - * /`, comparisons and loops. There are about thirty, such as `sqrt`,
+# `select(condition, a, b)`, and `fma(a, b, c)` for $ab + c$ with one rounding; the file `forgenb/kernel/primitives.py`
+# has them all. Each has a meaning in plain Python, which is what has just run.
 #
 # ## Three places to run
 #
@@ -99,8 +100,8 @@ assert np.array_equal(whole(numbers), numbers / (1 + np.abs(numbers)))
 
 # %% [markdown]
 # With NumPy's `abs` in place of `absolute`, the body takes arrays. With words that the compiler *Numba* knows, it can
-# be compiled. The compiler translates it to *LLVM*, a language between all processors, in which a `float32` is called
-# `float` and a `float64` is called `double`. Let us do it for `float32` and see.
+# be compiled. The compiler translates it to *LLVM*, a language that is no processor's own, in which a `float32` is
+# called `float` and a `float64` is called `double`. Let us do it for `float32` and see.
 
 
 # %%
@@ -161,8 +162,8 @@ show(code, r"\bv?f?div[ps]?[sd]?\s")
 assert "# softsign_kernel-float32" in code
 
 # %% [markdown]
-# On a GPU the assembly is called *PTX*. To make it takes NVIDIA's compiler, but no GPU. If the compiler is not
-# installed, `fnb.errors.BackendError` says so, and the chapter goes on without.
+# On a GPU the assembly is called *PTX*. To make it takes NVIDIA's compiler, but no GPU; `pip install -e '.[cuda]'`
+# brings it. If it is not installed, `fnb.errors.BackendError` says so, and the chapter goes on without.
 
 # %%
 with fnb.use("cuda"):
@@ -182,7 +183,8 @@ if ptx:
 # ## A row, and many lanes
 #
 # Some kernels need more than one number: a sum over a row, for instance. Then the body works on one row. This one makes
-# *shares*: it divides each number by the sum of its row.
+# *shares*: it divides each number by the sum of its row. A body for one number returns its result. A row has many
+# results, so the body gets the array `out` and writes into it.
 
 
 # %%
@@ -200,7 +202,8 @@ def shares_kernel(row, x, out):
 # On the CPU one lane does the whole row: `lanes(n)` is `range(n)`, and `lane_sum(s)` is just `s`. On a GPU, many lanes
 # run this same body at the same time. `lanes(n)` gives each of them its own columns, so `s` is only what this lane has
 # added up. `lane_sum` waits for all of them and gives each the sum of all. `accumulate` is an addition whose order does
-# not matter, and `put` hands over a result.
+# not matter, and `put` hands over a result. `real(0)` is a zero of the kernel's dtype, `float32` or `float64`, to which
+# numbers of that dtype can be added.
 
 # %% {"mystnb": {"image": {"alt": "Two rows of squares: the first has one colour, the second four in turn"}}}
 _, axes = plt.subplots(figsize=(6, 1.8))
@@ -213,7 +216,9 @@ plt.show()
 
 # %% [markdown]
 # Four lanes can be played in Python, one after the other. Since `lane_sum` needs all of them, there are two rounds: in
-# the first each lane says what it has, in the second each is told the sum.
+# the first each lane says what it has, in the second each is told the sum. What the first round writes into `out` is
+# wrong, and the second writes over it. On the backends, `run_rows` launches a row kernel: it takes the kernel, the
+# sizes `rows` and `n` of its declaration, and the operands.
 
 
 # %%
@@ -246,7 +251,7 @@ for backend in ("python", "cpu", "cuda"):
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 4`: a judge tries them on hidden inputs.
 #
 # **04-1.** `softsign_grad(x, dout)`: the body of the backward kernel of softsign, for one number and its gradient. The
 # judge binds it to `float32` and to `float64`, so use `absolute` from the language.

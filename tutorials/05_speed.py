@@ -255,7 +255,7 @@ assert intensities["matrix x vector"] < 0.5  # two flop for the four bytes of a 
 #
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 5`: a judge tries them on hidden inputs.
 #
 # **05-1.** `roofline(intensity, peak, bandwidth)`: the highest rate in flop per second, for a NumPy array of
 # intensities.

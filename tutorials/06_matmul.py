@@ -276,7 +276,7 @@ assert len(found) == 1
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 6`: a judge tries them on hidden inputs.
 #
 # **06-1.** `linear_rule(dout, x, w, b)`: the backward rule of $y = x \, w^T + b$, with tensors. Many libraries store a
 # layer's $w$ like this, with a *row* for each output. Return all three gradients.

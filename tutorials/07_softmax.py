@@ -229,6 +229,8 @@ assert np.isnan(slope[gaps > 104]).all()
 #
 # ## Exercises
 #
+# Write the functions, then run the file, or `forgenb course check 7`: a judge tries them on hidden inputs.
+#
 # **07-1.** `log_sum_exp(x)`: the log-sum-exp of each row of the NumPy array `x`, along its last axis, for scores of any
 # size.
 #

@@ -253,7 +253,7 @@ for name in family:
 #
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 8`: a judge tries them on hidden inputs.
 #
 # **08-1.** `softplus(x)`: $\log(1 + e^x)$ for each number of the NumPy array `x`, be it 1000 or $-40$, without overflow
 # and with all digits. Hint: `np.log1p`.

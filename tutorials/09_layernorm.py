@@ -213,7 +213,7 @@ assert len(found) == 1
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 9`: a judge tries them on hidden inputs.
 #
 # **09-1.** `normalize(x, eps)`: $\hat x$ along the last axis of the NumPy array `x`, for rows with any mean, and for
 # rows of equal numbers.

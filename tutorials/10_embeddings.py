@@ -242,7 +242,8 @@ assert fnb.gradcheck(lambda W, P: fnb.ops.embedding(batch, W, P, pos=1), table, 
 # %% [markdown]
 # ## Exercises
 #
-# All three are about NumPy arrays. Write the functions, and run the cell again; `fnb.course.check` tries them.
+# Write the functions, then run the file, or `forgenb course check 10`: a judge tries them on hidden inputs. All three
+# are about NumPy arrays.
 #
 # **10-1.** `embedding_rule(dout, ids, words, places, pos)`: both gradients of the embedding of words and places, for
 # tables with `words` and `places` rows. `ids` has shape `(b, t)` and `dout` shape `(b, t, n)`.

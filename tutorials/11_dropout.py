@@ -220,7 +220,7 @@ assert np.array_equal(np.concatenate([upper, lower]), whole)
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 11`: a judge tries them on hidden inputs.
 #
 # **11-1.** `dropout_rule(dout, x, p, seed)`: the backward rule of `fnb.ops.dropout`, with tensors. Mind that some
 # numbers of `x` are zero anyway.

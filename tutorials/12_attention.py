@@ -265,7 +265,7 @@ for i in range(5):
 #
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see.
+# Write the functions, then run the file, or `forgenb course check 12`: a judge tries them on hidden inputs.
 #
 # **12-1.** `causal_weights(scores)`: the weights $P$ for a square NumPy array of scores, of any size, with the causal
 # mask.

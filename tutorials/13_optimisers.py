@@ -298,7 +298,8 @@ assert all(np.isclose(abs(step[0]), abs(step[1])) for step in slant)
 #
 # ## Exercises
 #
-# All three are NumPy.
+# Write the functions, then run the file, or `forgenb course check 13`: a judge tries them on hidden inputs. All three
+# are NumPy.
 #
 # **13-1.** `running_mean(gradients, beta)`: the running mean of a list of arrays, oldest first, as Adam keeps it, with
 # bias correction after the last one.

@@ -224,6 +224,8 @@ assert mistake_of(fnb.ops.relu, handed_on, signed) == "mask-missing"
 # %% [markdown]
 # ## Exercises
 #
+# Write the functions, then run the file, or `forgenb course check 14`: a judge tries them on hidden inputs.
+#
 # **14-1.** `better_slope(f, x, h)`: the *one-sided* difference is $E(h) = (f(x + h) - f(x)) / h$, which is
 # $f' + a h + b h^2 + \dots$ Extrapolate it from $E(h)$ and $E(h/2)$, so that no $a h$ is left. `f` takes a number.
 #

@@ -358,8 +358,8 @@ assert refused[2] == "routine 'fading' got batch = 10: its range is 0 .. 9"
 # %% [markdown]
 # ## Exercises
 #
-# Write the functions, and run the cell again: `fnb.course.check` tries them on inputs that you do not see. A program is
-# a list of statements `(out, op, ins)` as in our own recording above; each name is written once.
+# Write the functions, then run the file, or `forgenb course check 15`: a judge tries them on hidden inputs. A program
+# is a list of statements `(out, op, ins)` as in our own recording above; each name is written once.
 #
 # **15-1.** `peak(lives)`: the most bytes that are alive at once. `lives` is a dictionary from names to
 # `(first, last, size)`; a value is alive in both statements, and between them.

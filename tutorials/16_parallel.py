@@ -289,7 +289,8 @@ for p in (2, 4, 8, 16):
 #
 # ## Exercises
 #
-# All three are NumPy.
+# Write the functions, then run the file, or `forgenb course check 16`: a judge tries them on hidden inputs. All three
+# are NumPy.
 #
 # **16-1.** `combine(gradients, counts)`: the gradient of the mean loss of all samples. `gradients` is a list of arrays,
 # each the gradient of the mean loss of one share, and `counts` says how many samples it has.

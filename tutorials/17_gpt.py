@@ -240,7 +240,8 @@ assert familiar(written) > 0.9
 #
 # ## Exercises
 #
-# All three are NumPy.
+# Write the functions, then run the file, or `forgenb course check 17`: a judge tries them on hidden inputs. All three
+# are NumPy.
 #
 # **17-1.** `windows_at(ids, starts, context)`: inputs and targets of the windows that begin at the places `starts`,
 # each an array of shape `(len(starts), context)`.

@@ -254,7 +254,8 @@ assert np.argmax(cost) == np.argmax(back)
 #
 # ## Exercises
 #
-# All three are NumPy.
+# Write the functions, then run the file, or `forgenb course check 18`: a judge tries them on hidden inputs. All three
+# are NumPy.
 #
 # **18-1.** `looks_back(attention, far)`: for `attention` of shape `(layers, heads, n, n)`, how much each head gives to
 # the place `far` before: the mean over all places that have one. Return shape `(layers, heads)`.

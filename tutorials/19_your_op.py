@@ -241,6 +241,8 @@ assert squareplus([1e19, 1e20]).tolist() == [float(np.float32(1e19)), float("inf
 # %% [markdown]
 # ## Exercises
 #
+# Write the functions, then run the file, or `forgenb course check 19`: a judge tries them on hidden inputs.
+#
 # **19-1.** `smooth_max_rule(dout, x, y)`: the backward rule, with tensors, of a smooth maximum
 # $m = \frac12 \bigl( x + y + \sqrt{(x - y)^2 + 4} \bigr)$. `x` and `y` have one shape. Return both gradients.
 #

@@ -216,8 +216,7 @@ class Toy:
 #
 # forgenb finds backends by **entry points**: a package says in its metadata which names it has for a group, here
 # `forgenb.backends`, and which module belongs to each. The module has three things: `API`, the number of the contract,
-# which is `fnb.backend.API` today; `available()`, which returns None or the reason why the machine cannot be used here;
-# and `create()`.
+# which is `fnb.backend.API` today; `available()`, which returns None or why the machine cannot be used; and `create()`.
 #
 # A real plug-in has two lines for that in its `pyproject.toml`, and `pip install` writes the metadata. We have no
 # package, so the cell writes what pip would, and puts a module where an import finds it. Then `fnb.backend.refresh`
@@ -363,6 +362,8 @@ site.cleanup()
 
 # %% [markdown]
 # ## Exercises
+#
+# Write the functions, then run the file, or `forgenb course check 20`: a judge tries them on hidden inputs.
 #
 # **20-1.** `view(data, dtype, offset, shape, strides)`: a copy, as a NumPy array, of the window on the bytes `data` (a
 # `bytearray`). `offset` and `strides` count elements, not bytes.

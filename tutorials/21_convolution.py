@@ -226,7 +226,8 @@ assert 0 < np.sum(read != labels[test]) < 24
 # %% [markdown]
 # ## Exercises
 #
-# All three are NumPy.
+# Write the functions, then run the file, or `forgenb course check 21`: a judge tries them on hidden inputs. All three
+# are NumPy.
 #
 # **21-1.** `places(size, window, stride, padding, dilation)`: how many places a window has along an axis of length
 # `size`. A *dilation* $d$ spreads the weights: they are $d$ apart, so that a window of $K$ reaches over

@@ -310,7 +310,8 @@ shutil.rmtree(place)
 #
 # ## Exercises
 #
-# All three need only the standard library and NumPy, and `fnb.random.generator`.
+# Write the functions, then run the file, or `forgenb course check 22`: a judge tries them on hidden inputs. All three
+# need only the standard library and NumPy, and `fnb.random.generator`.
 #
 # **22-1.** `read_tensor(data, name)`: the tensor of a name as an array, from the bytes `data` of a safetensors file.
 # All tensors in it have the dtype `F32`. Do not use `fnb.load`.

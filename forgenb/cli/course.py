@@ -5,6 +5,7 @@ Imports `forgenb.course` when it runs; what is judged and kept is decided there.
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -111,8 +112,15 @@ def _reached(each: Chapter, reached: Progress) -> str:
 
 def _open(arguments: Namespace) -> int:
     from forgenb.course import WorkingFolder, chapter
+    from forgenb.errors import ArgumentError
 
-    say(str(WorkingFolder(arguments.folder).open(chapter(arguments.number), arguments.notebook)))
+    folder, each = WorkingFolder(arguments.folder), chapter(arguments.number)
+    path, was_there = folder.open(each, arguments.notebook)
+    say(f"{path} (as you left it)" if was_there else str(path))
+    try:
+        folder.find(each)
+    except ArgumentError as both:
+        print(f"forgenb course open: {both}", file=sys.stderr)
     return 0
 
 

@@ -37,12 +37,17 @@ def run(arguments: Namespace) -> int:
     if not (source / "conf.py").is_file():
         raise ArgumentError(
             f"there is no docs/ beside {str(ROOT / 'forgenb')!r}: the site is built from a checkout of forgenb, and "
-            "this one was installed without it. The chapters are here all the same: forgenb course list"
+            "this one was installed without it. Say pip install -e '.[docs]' in the folder of the checkout, and "
+            "forgenb docs again. The chapters are here all the same: forgenb course list"
         )
     if importlib.util.find_spec("sphinx") is None:
-        raise ArgumentError("Sphinx, which builds the site, is not installed: pip install 'forgenb[docs]'")
+        raise ArgumentError(
+            f"Sphinx, which builds the site, is not installed: pip install -e '.[docs]' in {str(ROOT)!r}"
+        )
     target = Path(arguments.out) if arguments.out else source / "_build" / "html"
-    code = subprocess.run([sys.executable, "-m", "sphinx", str(source), str(target)], check=False).returncode
+    say(f"Building the site in {target}: chapters run for it, about five minutes the first time.")
+    command = [sys.executable, "-m", "sphinx", "-q", str(source), str(target)]
+    code = subprocess.run(command, check=False).returncode
     if code:
         print(f"forgenb docs: Sphinx ended with code {code}; what it says is above.", file=sys.stderr)
         return 1

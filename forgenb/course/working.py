@@ -58,8 +58,13 @@ class WorkingFolder:
     def __init__(self, path: StrPath = "forgenb-course"):
         self.path = Path(path)
 
-    def open(self, each: Chapter, as_notebook: bool = False) -> Path:
+    def open(self, each: Chapter, as_notebook: bool = False) -> tuple[Path, bool]:
         """The working copy of a chapter, which is made if there is none.
+
+        Returns
+        -------
+        Path, bool
+            The copy, and whether it was there before; such a copy is left as it is.
 
         Raises
         ------
@@ -69,11 +74,12 @@ class WorkingFolder:
             It cannot be written.
         """
         target = self._target(each, as_notebook)
-        if not target.exists():
-            content = _original(each, as_notebook)
-            self._make()
-            write_whole(target, content)
-        return target
+        if target.exists():
+            return target, True
+        content = _original(each, as_notebook)
+        self._make()
+        write_whole(target, content)
+        return target, False
 
     def reset(self, each: Chapter, as_notebook: bool = False) -> tuple[Path, Path | None]:
         """Put the original in the place of a working copy.
@@ -89,7 +95,7 @@ class WorkingFolder:
             old = read_small(target, MOST_NOTEBOOK)
             if old == content:
                 return target, None
-            kept = next(p for n in count(1) if not os.path.lexists(p := target.with_name(f"{target.name}.{n}")))
+            kept = next(p for n in count(1) if not os.path.lexists(p := target.with_name(f"old-{n}-{target.name}")))
             write_whole(kept, old)
         self._make()
         write_whole(target, content)

@@ -42,6 +42,7 @@ def test_a_chapter_is_opened_checked_and_put_back(forgenb, examined):
     done = forgenb("course", "open", 3)
     path = Path("forgenb-course/03_arrays.py")
     assert (done.code, done.out) == (0, f"{path}\n")
+    assert forgenb("course", "open", 3).out == f"{path} (as you left it)\n"
     assert line(forgenb("course"), "03").endswith("  opened")
     done = forgenb("course", "check", 3)
     assert done.code == 1
@@ -55,8 +56,8 @@ def test_a_chapter_is_opened_checked_and_put_back(forgenb, examined):
     path.write_text("mine")
     assert line(forgenb("course"), "03").endswith("  1 of 3 passed: 03-1, changed since")
     done = forgenb("course", "reset", 3)
-    assert done.out == f"{path} is as at the beginning. What you had is in {path}.1\n"
-    assert Path(f"{path}.1").read_text() == "mine"
+    assert done.out == f"{path} is as at the beginning. What you had is in {path.parent / 'old-1-03_arrays.py'}\n"
+    assert Path("forgenb-course/old-1-03_arrays.py").read_text() == "mine"
     assert forgenb("course", "reset", 3).out == f"{path} is as at the beginning.\n"
     path.unlink()
     assert line(forgenb("course"), "03") == "03  From scalars to arrays"
@@ -127,7 +128,11 @@ def test_a_notebook_is_opened(forgenb):
     assert forgenb("course", "open", 1, "--notebook").out == f"{path}\n"
     assert path.read_bytes() == notebook(chapters()[1])
     path.write_text("{}")
-    assert forgenb("course", "reset", 1, "--notebook").out.endswith(f"What you had is in {path}.1\n")
+    kept = path.with_name("old-1-01_slopes.ipynb")
+    assert forgenb("course", "reset", 1, "--notebook").out.endswith(f"What you had is in {kept}\n")
+    done = forgenb("course", "open", 1)
+    assert (done.code, done.out) == (0, f"{path.with_suffix('.py')}\n")
+    assert "forgenb course open: chapter 01 is in 'forgenb-course' as a Python file and as a notebook" in done.err
 
 
 def test_notebooks_are_written(forgenb, monkeypatch):

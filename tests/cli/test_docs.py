@@ -36,7 +36,8 @@ def test_the_site_is_built_and_opened(forgenb, checkout, opened):
     pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
     done = forgenb("docs")
     first = checkout / "docs/_build/html/index.html"
-    assert (done.code, done.out) == (0, f"The site is at {first}\n")
+    building = f"Building the site in {first.parent}: chapters run for it, about five minutes the first time.\n"
+    assert (done.code, done.out, done.err) == (0, f"{building}The site is at {first}\n", "")
     assert "<h1>Small" in first.read_text()
     assert opened == [first.as_uri()]
 
@@ -51,8 +52,8 @@ def test_it_is_built_elsewhere_and_not_opened(forgenb, checkout, opened, monkeyp
     monkeypatch.setattr(subprocess, "run", build)
     pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
     done = forgenb("docs", "--no-open", "--out", "elsewhere")
-    assert done.out == f"The site is at {checkout / 'elsewhere/index.html'}\n"
-    assert commands == [["-m", "sphinx", str(checkout / "docs"), "elsewhere"]]
+    assert done.out.endswith(f"The site is at {checkout / 'elsewhere/index.html'}\n")
+    assert commands == [["-m", "sphinx", "-q", str(checkout / "docs"), "elsewhere"]]
     assert opened == []
 
 
@@ -68,9 +69,11 @@ def test_an_installation_has_none(refused, tmp_path, monkeypatch, opened):
     monkeypatch.setattr(docs, "ROOT", tmp_path)
     told = refused("docs")
     assert f"there is no docs/ beside '{tmp_path / 'forgenb'}': the site is built from a checkout" in told
+    assert "Say pip install -e '.[docs]' in the folder of the checkout, and forgenb docs again" in told
     assert opened == []
 
 
 def test_without_sphinx_it_says_what_to_install(refused, checkout, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "Sphinx, which builds the site, is not installed: pip install 'forgenb[docs]'" in refused("docs")
+    told = refused("docs")
+    assert f"Sphinx, which builds the site, is not installed: pip install -e '.[docs]' in '{checkout}'" in told

@@ -29,11 +29,11 @@ def examined(monkeypatch):
 
 
 def test_a_chapter_is_copied_once(folder):
-    path = folder.open(THREE)
-    assert path == folder.path / "03_arrays.py"
+    path, was_there = folder.open(THREE)
+    assert (path, was_there) == (folder.path / "03_arrays.py", False)
     assert path.read_bytes() == THREE.path.read_bytes()
     path.write_text("mine")
-    assert folder.open(THREE) == path
+    assert folder.open(THREE) == (path, True)
     assert path.read_text() == "mine"
     assert folder.find(THREE) == path
     assert folder.find(ONE) is None
@@ -45,14 +45,14 @@ def test_reset_keeps_what_was_there(folder):
     assert folder.reset(THREE) == (path, None)
     for number in (1, 2, 3):
         path.write_text(f"mine {number}")
-        assert folder.reset(THREE) == (path, folder.path / f"03_arrays.py.{number}")
+        assert folder.reset(THREE) == (path, folder.path / f"old-{number}-03_arrays.py")
         assert path.read_bytes() == THREE.path.read_bytes()
-    assert [(folder.path / f"03_arrays.py.{n}").read_text() for n in (1, 2, 3)] == ["mine 1", "mine 2", "mine 3"]
+    assert [(folder.path / f"old-{n}-03_arrays.py").read_text() for n in (1, 2, 3)] == ["mine 1", "mine 2", "mine 3"]
 
 
 def test_progress_is_kept(folder, examined):
     assert folder.progress()(THREE) == folder.progress()(THREE).__class__(None, {}, True)
-    path = folder.open(THREE)
+    path, _ = folder.open(THREE)
     assert (folder.progress()(THREE).file, folder.progress()(THREE).current) == (path, False)
     (folder.path / "helper.py").write_text("h = 1\n")
     found = folder.check(THREE, Limits(9.0, 3.0))
@@ -78,7 +78,7 @@ def test_progress_is_kept(folder, examined):
 
 def test_a_notebook_is_worked_in_as_well(folder, examined):
     pytest.importorskip("jupytext", reason="notebooks need pip install forgenb[docs]")
-    path = folder.open(THREE, as_notebook=True)
+    path, _ = folder.open(THREE, as_notebook=True)
     assert path == folder.path / "03_arrays.ipynb" == folder.find(THREE)
     folder.check(THREE, Limits())
     source = examined[0][0]["03_arrays.py"].decode()
@@ -87,7 +87,7 @@ def test_a_notebook_is_worked_in_as_well(folder, examined):
     cells = json.loads(path.read_bytes())
     cells["cells"][1]["source"] += ["\n# mine"]
     path.write_text(json.dumps(cells))
-    assert folder.reset(THREE, as_notebook=True)[1] == folder.path / "03_arrays.ipynb.1"
+    assert folder.reset(THREE, as_notebook=True)[1] == folder.path / "old-1-03_arrays.ipynb"
     folder.open(THREE)
     with pytest.raises(ArgumentError, match=r"and only one can be checked: move 03_arrays.py or 03_arrays.ipynb elsew"):
         folder.check(THREE, Limits())
