@@ -1,12 +1,13 @@
 """A tape as text: a table with times and bytes, and a list of what each entry reads.
 
-Imports nothing; of a tape's entries it knows only what it prints.
+Imports entries; how a tape comes by them is not known here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+
+from .tape_entry import Entry
 
 _CAPS = {
     "#": 5,
@@ -21,22 +22,7 @@ _CAPS = {
 }
 
 
-class Printed(Protocol):
-    """What is printed of an entry; see `forgenb.tape_table.Entry`."""
-
-    number: int
-    op: str
-    inputs: tuple[int | None, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    dtype: str
-    saved: int
-    kernels: list[str]
-    forward: float
-    backward: float
-    leaf: bool
-
-
-def table(entries: Sequence[Printed]) -> str:
+def table(entries: Sequence[Entry]) -> str:
     """One line for each entry, in columns, and one that sums them up."""
     rows = [_cells(entry) for entry in entries]
     widths = [
@@ -53,13 +39,12 @@ def table(entries: Sequence[Printed]) -> str:
     return "\n".join(lines)
 
 
-def graph(entries: Sequence[Printed]) -> str:
+def graph(entries: Sequence[Entry]) -> str:
     """One line for each entry, with what it reads."""
     lines = []
     for entry in entries:
-        read = ", ".join("constant" if i is None else f"{entries[i].op}#{i}" for i in entry.inputs)
-        shapes = ", ".join(map(str, entry.shapes))
-        lines.append(f"{entry.op}#{entry.number} {shapes}" + (f" <- {read}" if read else ""))
+        read = ", ".join("constant" if i is None else entries[i].name for i in entry.inputs)
+        lines.append(entry.title + (f" <- {read}" if read else ""))
     return "\n".join(lines)
 
 
@@ -72,7 +57,7 @@ def size(nbytes: float) -> str:
     return f"{nbytes:.3g}GB"
 
 
-def _cells(entry: Printed) -> list[str]:
+def _cells(entry: Entry) -> list[str]:
     return [
         str(entry.number),
         entry.op,

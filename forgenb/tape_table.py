@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 from . import tape_print
 from .backend import seam
@@ -22,46 +21,8 @@ from .picture.drawing import Box, Drawing, drawing
 from .storage.opening import StrPath
 from .sweep import sweep
 from .tape import _LISTENERS, Node
+from .tape_entry import Entry
 from .tensor import Tensor
-
-
-@dataclass
-class Entry:
-    """One line of a tape: an op that was recorded, or a leaf.
-
-    Attributes
-    ----------
-    number : int
-        The place on this tape.
-    op : str
-        The op's name; a leaf's own name, or ``"leaf"``.
-    inputs : tuple of (int or None)
-        Entry numbers of what the op read; None for constants and for what was recorded before this tape.
-    shapes, dtype
-        Of the outputs, and of the first of them.
-    saved : int
-        Bytes of the distinct tensors that are kept for backward. Inputs that live anyway count too.
-    kernels : list of str
-        Names of the kernels launched by the forward, in order.
-    forward, backward : float
-        Seconds in the forward's kernels, and in those of all sweeps through the entry.
-    """
-
-    number: int
-    op: str
-    inputs: tuple[int | None, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    dtype: str
-    saved: int = 0
-    kernels: list[str] = field(default_factory=list)
-    forward: float = 0.0
-    backward: float = 0.0
-    leaf: bool = False
-
-    @property
-    def title(self) -> str:
-        """The op and the number, and the shapes."""
-        return f"{self.op}#{self.number} {', '.join(map(str, self.shapes))}"
 
 
 class Tape:

@@ -38,7 +38,7 @@ LAYERS = [
     },
     {"routine"},
     {"storage"},
-    {"picture", "explorer", "tape_print", "tape_table"},
+    {"picture", "explorer", "tape_entry", "tape_print", "tape_table"},
     {"nn", "optim", "train", "models", "data"},
     {"testing", "bench", "course", "cli", "__main__", "__init__"},
 ]

@@ -1,12 +1,9 @@
 """A tape as text: the table and the list of what reads what."""
 
 import numpy as np
+from support.leaves import leaf
 
 import forgenb as fnb
-
-
-def leaf(data, dtype="float64"):
-    return fnb.tensor(data, dtype=dtype, requires_grad=True)
 
 
 def test_the_table_fits_a_terminal():

@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
+from support.leaves import leaf
 
 import forgenb as fnb
 from forgenb.errors import ArgumentError, DTypeError, TapeError
-
-
-def leaf(data, dtype="float64"):
-    return fnb.tensor(data, dtype=dtype, requires_grad=True)
 
 
 def test_entries_say_what_was_recorded():

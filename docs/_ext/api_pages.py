@@ -4,6 +4,8 @@ import importlib
 import inspect
 from pathlib import Path
 
+from written import write_page
+
 from forgenb.ops import TABLE
 
 MODULES = (
@@ -71,9 +73,7 @@ def write_pages(app):
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     for name in MODULES:
-        path, text = folder / f"{name}.md", page(name)
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        write_page(folder / f"{name}.md", page(name))
 
 
 def point_sources_back(app, env):

@@ -151,7 +151,7 @@ def _check(arguments: Namespace) -> int:
 
 def _say_verdict(verdict: Verdict, as_json: bool) -> None:
     if as_json:
-        say_json({"exercise": verdict.number, "status": verdict.status, "explanation": verdict.explanation})
+        say_json(verdict.row)
     else:
         say(str(verdict))
 

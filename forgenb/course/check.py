@@ -39,6 +39,11 @@ class Verdict:
         """Whether every hidden input gave what it should."""
         return self.status == "passed"
 
+    @property
+    def row(self) -> dict[str, str]:
+        """It as JSON has it."""
+        return {"exercise": self.number, "status": self.status, "explanation": self.explanation}
+
     def __str__(self) -> str:
         return f"{self.number} {'passed' if self.passed else 'not yet'}: {self.explanation}"
 

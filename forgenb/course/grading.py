@@ -53,7 +53,10 @@ class Grade:
 
 
 def grade(
-    folder: StrPath, chapter: str | int | None = None, seconds: float = 120.0, memory: float = 4.0
+    folder: StrPath,
+    chapter: str | int | None = None,
+    seconds: float = Limits.seconds,
+    memory: float = Limits.memory,
 ) -> Iterator[Grade]:
     """Judge all submissions in a folder, each in a process of its own.
 
@@ -101,12 +104,11 @@ def write_json(path: StrPath, grades: Iterable[Grade]) -> None:
     CheckpointError
         The file cannot be written.
     """
-    write_whole(path, (json.dumps({"submissions": [as_row(each) for each in grades]}, indent=1) + "\n").encode())
+    write_whole(path, (json.dumps({"submissions": [_row(each) for each in grades]}, indent=1) + "\n").encode())
 
 
-def as_row(each: Grade) -> dict[str, object]:
-    """A grade as JSON has it."""
-    exercises = [{"exercise": v.number, "status": v.status, "explanation": v.explanation} for v in each.verdicts]
+def _row(each: Grade) -> dict[str, object]:
+    exercises = [verdict.row for verdict in each.verdicts]
     row = {"learner": each.learner, "chapter": each.chapter, "file": each.file, "passed": each.passed}
     return row | {"exercises": exercises, "problem": each.problem}
 

@@ -110,3 +110,8 @@ def _same(found: np.ndarray, wanted: np.ndarray, tolerance: float) -> bool:
         return False
     scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)
     return bool(np.allclose(found, wanted, rtol=0, atol=tolerance * max(scale, 1e-300), equal_nan=True))
+
+
+def agrees(found: Any, wrong: np.ndarray) -> bool:
+    """Whether a gradient that an answer gave is that of a mistake; what is no tensor is of none."""
+    return isinstance(found, Tensor) and _same(np.asarray(found.numpy(), np.float64), wrong, TOLERANCE)

@@ -4,7 +4,9 @@
   const { entries, steps, sources } = data;
   const at = (id) => document.getElementById(id);
   const boxes = [...document.querySelectorAll("#picture .entry")];
-  const names = { leaf: "leaf", forward: "forward", changed: "changed in place", backward: "backward", arrived: "gradient" };
+  const names = {
+    leaf: "leaf", forward: "forward", changed: "changed in place", backward: "backward", arrived: "gradient",
+  };
   const drawn = entries.map(() => ({}));
   let now = -1;
 
@@ -88,7 +90,8 @@
     }
     if (state.value) state.value.seen.forEach((glimpse, k) => array(`Value${of(k)}`, glimpse));
     if (isBack(step)) {
-      step.seen.forEach((glimpse, k) => array(`Gradient that ${step.kind === "arrived" ? "is complete" : "arrives"}${of(k)}`, glimpse));
+      const what = step.kind === "arrived" ? "is complete" : "arrives";
+      step.seen.forEach((glimpse, k) => array(`Gradient that ${what}${of(k)}`, glimpse));
       step.leaving.forEach((gone, k) => {
         const result = gone.entry !== null && entries[gone.entry].shapes.length > 1 ? `, result ${gone.index + 1}` : "";
         array(`Gradient for input ${k + 1}, ${name(gone.entry)}${result}`, gone.grad);
@@ -159,7 +162,8 @@
 
   const notes = [];
   if (!steps.length) notes.push("Nothing was recorded.");
-  else if (!data.kept) notes.push("Sweeps and freed values are not in it: fnb.Tape(keep=True) notes them as they come by.");
+  else if (!data.kept)
+    notes.push("Sweeps and freed values are not in it: fnb.Tape(keep=True) notes them as they come by.");
   else if (!steps.some(isBack)) notes.push("No sweep went through this tape yet, so there are forward steps alone.");
   if (data.left_out) notes.push(`The ${data.left_out} steps after these are left out.`);
   at("note").textContent = notes.join(" ");

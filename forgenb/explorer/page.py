@@ -1,7 +1,7 @@
 """The page of a tape: its entries, steps and sources as data in one HTML file, with the script and style beside this.
 
-What stands in the page is escaped, and the page forbids itself to fetch anything. Imports pictures and steps; how a
-tape finds them is not known here.
+What stands in the page is escaped, and the page forbids itself to fetch anything. Imports pictures, entries and steps;
+how a tape finds them is not known here.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from types import CodeType
-from typing import Any, Protocol
+from typing import Any
 
-from ..picture.drawing import Box, drawing, save_text
+from ..picture.drawing import Box, drawing
 from ..picture.glimpse import NONE, Glimpse
-from ..storage.opening import StrPath
+from ..picture.written import Written
+from ..tape_entry import Entry
 from .journal import Step
 
-__all__ = ["Explored", "Page", "page"]
+__all__ = ["Page", "page"]
 
 MOST = 2000
 """Steps in a page; of more it has the first."""
@@ -31,32 +32,8 @@ LONGEST = 4000
 """Letters of a closure's source; of more the page has the first."""
 
 
-class Explored(Protocol):
-    """What the page says of an entry; see `forgenb.tape_table.Entry`."""
-
-    number: int
-    op: str
-    inputs: tuple[int | None, ...]
-    shapes: tuple[tuple[int, ...], ...]
-    dtype: str
-    saved: int
-    kernels: list[str]
-    leaf: bool
-
-    @property
-    def title(self) -> str:
-        """The first line of its box."""
-        ...
-
-
-class Page:
-    """A page as HTML: notebooks show it in a frame, ``str()`` is its text, and `save` writes it to a file."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
+class Page(Written):
+    """A page as HTML: notebooks show it in a frame, ``str()`` is its text, and ``save(path)`` writes it to a file."""
 
     def __repr__(self) -> str:
         return f"Page of {len(self.text)} characters of HTML: save(path) writes it, a notebook shows it"
@@ -67,14 +44,8 @@ class Page:
             f'style="width: 100%; height: {PIXELS}px; border: 1px solid #888"></iframe>'
         )
 
-    def save(self, path: StrPath) -> None:
-        """Write the page to a file, whole or not at all; see `forgenb.picture.drawing.Drawing.save`."""
-        save_text(path, self.text)
 
-
-def page(
-    entries: Sequence[Explored], steps: Sequence[Step], rules: Mapping[int, Sequence[CodeType]], kept: bool
-) -> Page:
+def page(entries: Sequence[Entry], steps: Sequence[Step], rules: Mapping[int, Sequence[CodeType]], kept: bool) -> Page:
     """The page of a tape's entries and steps; `rules` has the code of closures by entry, `kept` says if it listened."""
     shown = steps[:MOST]
     sources: dict[tuple[CodeType, ...], int] = {}
@@ -106,9 +77,9 @@ def _safe(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _entry(entry: Explored, source: int) -> dict[str, Any]:
+def _entry(entry: Entry, source: int) -> dict[str, Any]:
     return {
-        "name": f"{entry.op}#{entry.number}",
+        "name": entry.name,
         "leaf": entry.leaf,
         "inputs": entry.inputs,
         "shapes": [str(shape) for shape in entry.shapes],
@@ -141,7 +112,7 @@ def _glimpse(seen: Glimpse) -> dict[str, Any]:
     }
 
 
-def _box(entry: Explored, steps: Sequence[Step]) -> Box:
+def _box(entry: Entry, steps: Sequence[Step]) -> Box:
     """A box with room for whatever the steps write into it."""
     values, grads = [], []
     for index in range(len(entry.shapes)):

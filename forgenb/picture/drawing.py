@@ -1,25 +1,23 @@
 """A graph of boxes as SVG text: each has a title and, for each result, a line for its value and one for its gradient.
 
 A gradient that is not there has a dashed frame. Style sheets in it speak of this picture alone, so that it may stand
-in a page. Imports the layout and storage; what the boxes mean is not known here.
+in a page. Imports the layout; what the boxes mean is not known here.
 """
 
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from ..errors import ArgumentError
-from ..storage.files import write_whole
-from ..storage.opening import StrPath
 from .glimpse import FREED, NONE, Glimpse
 from .graphviz import by_dot, find_dot
 from .layout import Layout, Point, Size, arrows, layered
+from .written import Written
 
-__all__ = ["Box", "Drawing", "drawing", "save_text"]
+__all__ = ["Box", "Drawing", "drawing"]
 
 LETTER, LINE, PAD, TIP = 7.25, 18, 16, 7
 """Pixels: the width of a letter, the height of a line, the space beside one, the length of an arrow's tip."""
@@ -61,39 +59,14 @@ class Box:
     grads: Sequence[Glimpse]
 
 
-class Drawing:
-    """A picture as SVG: notebooks show it, ``str()`` is its text, and `save` writes it to a file."""
-
-    def __init__(self, text: str):
-        self.text = text
-
-    def __str__(self) -> str:
-        return self.text
+class Drawing(Written):
+    """A picture as SVG: notebooks show it, ``str()`` is its text, and ``save(path)`` writes it to a file."""
 
     def __repr__(self) -> str:
         return f"Drawing of {len(self.text)} characters of SVG: save(path) writes it, a notebook shows it"
 
     def _repr_svg_(self) -> str:
         return self.text
-
-    def save(self, path: StrPath) -> None:
-        """Write the picture to a file, whole or not at all.
-
-        Raises
-        ------
-        ArgumentError
-            The path is none.
-        CheckpointError
-            The file cannot be written; what was there before is unchanged.
-        """
-        save_text(path, self.text)
-
-
-def save_text(path: StrPath, text: str) -> None:
-    """Write text to a file in UTF-8, whole or not at all; see `Drawing.save`."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentError(f"a picture is written to a file, got {type(path).__name__}: give its path")
-    write_whole(path, text.encode())
 
 
 def drawing(boxes: Sequence[Box], about: str, graphviz: bool | None = None) -> Drawing:

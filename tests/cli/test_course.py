@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forgenb.course import Verdict, chapters, notebook
+from forgenb.course import Limits, Verdict, WorkingFolder, chapters, notebook
 
 RIGHT = "def curvature(f, x, h):\n    return (f(x + h) - 2 * f(x) + f(x - h)) / h**2\n"
 
@@ -40,7 +40,7 @@ def test_all_chapters_are_listed(forgenb, words):
 
 def test_a_chapter_is_opened_checked_and_put_back(forgenb, examined):
     done = forgenb("course", "open", 3)
-    path = Path("forgenb-course/03_arrays.py")
+    path = WorkingFolder().path / "03_arrays.py"
     assert (done.code, done.out) == (0, f"{path}\n")
     assert forgenb("course", "open", 3).out == f"{path} (as you left it)\n"
     assert line(forgenb("course"), "03").endswith("  opened")
@@ -51,7 +51,7 @@ def test_a_chapter_is_opened_checked_and_put_back(forgenb, examined):
         "03-2 not yet: about 03-2",
         "03-3 not yet: about 03-3",
     ]
-    assert examined == [("03_arrays.py", 120, 4)]
+    assert examined == [("03_arrays.py", Limits.seconds, Limits.memory)]
     assert line(forgenb("course"), "03").endswith("  1 of 3 passed: 03-1")
     path.write_text("mine")
     assert line(forgenb("course"), "03").endswith("  1 of 3 passed: 03-1, changed since")

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+import forgenb as fnb
 from forgenb.course import check
 from forgenb.course.exercise import EXERCISES, Mistaken, exercise
-from forgenb.course.judging import draw, expect
+from forgenb.course.judging import agrees, draw, expect
 from forgenb.errors import ArgumentError
 
 
@@ -70,3 +71,10 @@ def test_a_tolerance_is_relative():
     expect([1e9, 0.1], [1e9, 0.0], "x")
     with pytest.raises(Mistaken, match="differ"):
         expect([1e9, 0.1], [1e9, 0.0], "x", tolerance=1e-12)
+
+
+def test_a_gradient_is_that_of_a_mistake():
+    wrong = np.array([1.0, 2.0])
+    assert agrees(fnb.tensor(wrong), wrong)
+    for other in (fnb.tensor([1.0, 2.1]), fnb.tensor([[1.0, 2.0]]), wrong, None):
+        assert not agrees(other, wrong)

@@ -8,8 +8,6 @@ import pytest
 from forgenb.course import Grade, Verdict, grade, write_csv, write_json
 from forgenb.errors import ArgumentError, CheckpointError
 
-RIGHT = "def curvature(f, x, h):\n    return (f(x + h) - 2 * f(x) + f(x - h)) / h**2\n"
-
 
 @pytest.fixture
 def examined(monkeypatch):
@@ -26,7 +24,7 @@ def examined(monkeypatch):
 
 def test_grades_in_order(tmp_path, examined):
     (tmp_path / "aa.py").write_text("x = 1\n")
-    (tmp_path / "bb.py").write_text(RIGHT)
+    (tmp_path / "bb.py").write_text("y = 2\n")
     (tmp_path / "cc").write_text("no Python")
     aa, bb, cc = grade(tmp_path, 1, seconds=7, memory=2)
     assert [(each.learner, each.chapter, each.file, each.passed) for each in (aa, bb, cc)] == [
@@ -34,7 +32,7 @@ def test_grades_in_order(tmp_path, examined):
         ("bb", "01", "bb.py", 1),
         ("cc", "01", "cc", 0),
     ]
-    assert examined[1] == ({"01_slopes.py": RIGHT.encode()}, "01_slopes.py", 7, 2)
+    assert examined[1] == ({"01_slopes.py": b"y = 2\n"}, "01_slopes.py", 7, 2)
     assert len(examined) == 2
     assert [verdict.status for verdict in cc.verdicts] == ["error"] * 3
     assert cc.problem == cc.verdicts[0].explanation == "it is no .py file, no notebook and no folder."

@@ -1,6 +1,5 @@
 """Formulas as MathML: names of functions stand apart from what they are applied to, and derivations can be shown."""
 
-import importlib.util
 import re
 from pathlib import Path
 from xml.dom.minidom import parseString
@@ -10,19 +9,13 @@ import pytest
 pytest.importorskip("latex2mathml", reason="the site needs pip install forgenb[docs]")
 pytest.importorskip("docutils", reason="the site needs pip install forgenb[docs]")
 
-from forgenb.ops import TABLE  # after the skip
+import mathml  # after the skip
+
+from forgenb.ops import TABLE  # the same
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RULES = sorted((DOCS / "rules").glob("*.md"))
 FORMULA = re.compile(r"\$\$\n(.+?)\n\$\$|\$([^$]+)\$", re.DOTALL)
-
-
-@pytest.fixture(scope="module")
-def mathml():
-    spec = importlib.util.spec_from_file_location("mathml_of_the_site", DOCS / "_ext/mathml.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize(
@@ -40,7 +33,7 @@ def mathml():
         (r"logs", "logs"),
     ],
 )
-def test_a_thin_space_stands_where_tex_has_one(mathml, formula, shown):
+def test_a_thin_space_stands_where_tex_has_one(formula, shown):
     markup = mathml._spaced(mathml.convert(formula))
     told = parseString(markup.replace(mathml.THIN, "<mtext> </mtext>"))
     assert "".join(node.data for node in _texts(told)) == shown
@@ -64,7 +57,7 @@ def _texts(node):
         ("x + y", []),
     ],
 )
-def test_indices_have_a_place_without_a_font_for_formulas(mathml, formula, boxes):
+def test_indices_have_a_place_without_a_font_for_formulas(formula, boxes):
     told = parseString(mathml._placed(mathml.convert(formula)))
     found = [name for box in told.getElementsByTagName("mpadded") for name in sorted(dict(box.attributes.items()))]
     assert found == boxes
@@ -79,7 +72,7 @@ def test_a_derivation_is_that_of_an_op_and_begins_with_its_equation():
         assert (5 <= text.count("\n") <= 25, text.startswith("#")) == (True, False), path.name
 
 
-def test_formulas_of_derivations_are_understood(mathml):
+def test_formulas_of_derivations_are_understood():
     """What the converter does not know stays in its result as it was written."""
     for path in RULES:
         text = path.read_text(encoding="utf-8")

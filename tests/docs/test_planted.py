@@ -1,16 +1,14 @@
 """A fault that is planted in a copy of the project turns its tests or its site red."""
 
-import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.site import ROOT, variables
 
 pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
 
-ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = shutil.ignore_patterns(".*", "_build", "__pycache__", "*.egg-info", "build", "golden", "benchmarks.svg")
 CHAPTER = "# %% [markdown]\n# # A chapter\n\n# %%\nfound = 1 + 1\nassert found == 2\n"
 HOME = "# Home\n\nThe [conventions](conventions.md).\n\n```{toctree}\nconventions\ntutorials/00_a\n```\n"
@@ -25,7 +23,7 @@ def copy(tmp_path):
 
 def run(copy, *command):
     """A program of Python on the copy."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (copy, copy / "backends")))}
+    environment = variables(copy)
     environment.pop("PYTEST_ADDOPTS", None)
     found = subprocess.run(
         [sys.executable, *map(str, command)], cwd=copy, env=environment, capture_output=True, text=True, check=False

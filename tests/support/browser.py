@@ -76,7 +76,7 @@ def opened(browser, path, width=1300, height=900, scheme="light"):
     """Open a file at a size and in a colour scheme, inside a ``with`` block that gives an `Opened`."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, offline=True)
     found = Opened(context.new_page())
-    found.page.set_default_timeout(10_000)
+    found.page.set_default_timeout(60_000)
     found.page.on("console", lambda said: said.type in ("error", "warning") and found.errors.append(said.text))
     found.page.on("pageerror", lambda error: found.errors.append(str(error)))
     address = path.resolve().as_uri()

@@ -13,10 +13,15 @@ NOISE = ("IPKernelApp", "traitlets")
 """What kernels say that a reader of the build need not know."""
 
 
+def variables(root):
+    """Of a program that finds forgenb and its backends under `root`."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (root, root / "backends")))}
+
+
 def build(target, *options):
     """Run Sphinx as docs/conf.py says, with every warning an error."""
     command = [sys.executable, "-m", "sphinx", "-n", "-W", "--keep-going", "-q", "-b", "html", *options]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "backends")))}
+    environment = variables(ROOT)
     environment.pop("MPLBACKEND", None)  # pages need the one that puts pictures in them
     return subprocess.run(
         [*command, str(ROOT / "docs"), str(target)],

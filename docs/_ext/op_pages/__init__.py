@@ -7,6 +7,7 @@ warning, so it fails a build with ``-W``, and so is an op without a derivation.
 from pathlib import Path
 
 from sphinx.util import logging
+from written import write_page
 
 from forgenb.ops import TABLE
 
@@ -39,9 +40,7 @@ def write_pages(app):
         if path.stem not in texts:
             path.unlink()
     for name, text in texts.items():
-        path = folder / f"{name}.md"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        write_page(folder / f"{name}.md", text)
 
 
 def add_styles(app, config):

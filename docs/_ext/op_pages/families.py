@@ -1,12 +1,10 @@
 """Families of ops, in the order in which one may read them, and the chapters that explain them."""
 
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 
+from forgenb import course
 from forgenb.ops import TABLE
-
-TUTORIALS = Path(__file__).resolve().parents[3] / "tutorials"
 
 FAMILIES: dict[str, tuple[str, str]] = {
     "Arithmetic": ("arithmetic pointwise power", "03"),
@@ -64,22 +62,14 @@ def _owner(name: str) -> str:
 def chapters(name: str, pieces: Iterable[str]) -> list[tuple[str, str]]:
     """Path and title of chapters that show the code of an op or one of its `pieces`, else of those that call it most.
 
-    Where no chapter names it, the one of its family; of chapters that are not there, none.
+    Where no chapter names it, the one of its family.
     """
-    found = list(_read())
+    there = {each.path.stem: each for each in course.chapters()}
+    found = [(path, each.path.read_text(encoding="utf-8")) for path, each in there.items()]
     shown = {f":pyobject: {piece}\n" for piece in (name, *pieces)}
     showing = [path for path, text in found if any(piece in text for piece in shown)]
     calling = sorted((-len(re.findall(rf"\bops\.{name}\b", text)), path) for path, text in found)
     calling_most = [path for count, path in calling if count][:2]
     family = [path for path, _ in found if path.startswith(FAMILIES[family_of(name)][1])]
     best = list(dict.fromkeys([*showing, *calling_most]))[:3] or family
-    return [(path, _title(text)) for path, text in found if path in best]
-
-
-def _read() -> Iterator[tuple[str, str]]:
-    for path in sorted(TUTORIALS.glob("[0-9]*.py")):
-        yield path.stem, path.read_text(encoding="utf-8")
-
-
-def _title(text: str) -> str:
-    return next(line[4:].strip() for line in text.splitlines() if line.startswith("# # "))
+    return [(path, f"{int(each.number)}. {each.title}") for path, each in there.items() if path in best]

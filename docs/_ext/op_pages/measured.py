@@ -1,7 +1,6 @@
 """Everything of the pages that has to be run, in one process, kept by the hash of what it depends on."""
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ from source_hash import source_hash
 
 from forgenb.backend import use
 from forgenb.ops import TABLE
+from forgenb.storage.files import write_whole
 from forgenb.testing.mutation.rules import rule_of
 
 from . import checks, pictures, sources, tables
@@ -23,9 +23,7 @@ def measured(docs: Path) -> dict[str, dict]:
     with use(BACKEND), np.errstate(all="ignore"):
         found = {name: of_op(name) for name in TABLE}
     place.parent.mkdir(parents=True, exist_ok=True)
-    written = place.with_suffix(f".{os.getpid()}")
-    written.write_text(json.dumps(found), encoding="utf-8")
-    written.replace(place)
+    write_whole(place, json.dumps(found).encode())
     return found
 
 

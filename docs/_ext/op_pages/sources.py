@@ -49,8 +49,7 @@ def _follow(function: FunctionType, pieces: dict[str, Piece], decorated: bool = 
     """Add a function and what it calls of its own file; other ops have pages of their own."""
     lines = inspect.getsource(inspect.getmodule(function)).splitlines()
     tree = _tree(function)
-    row = function in {row.function for row in TABLE.values()}
-    pieces[tree.name] = Piece(tree.name, _text(lines, tree, decorated), decorated or row)
+    pieces[tree.name] = Piece(tree.name, _text(lines, tree, decorated), decorated or _has_page(function))
     for found in sorted(names_in(tree)):
         value = function.__globals__.get(found)
         body = value.body if isinstance(value, Kernel) else value

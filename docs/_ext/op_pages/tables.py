@@ -9,6 +9,8 @@ from forgenb.testing.markdown import table
 from forgenb.testing.mutation import EQUIVALENT
 from forgenb.testing.mutation.rules import rule_of
 
+from . import words
+
 PAGES = Path(__file__).resolve().parents[2]
 CELL = re.compile(r"(?<!\\) \| ")
 
@@ -26,13 +28,13 @@ def support(name: str) -> str:
     cells = dict(zip(header, next(row for row in rows("support.md") if row[0] == f"`{name}`"), strict=True))
     backends = header[1 : header.index("second")]
     found = table(("backend", "passes every check in"), [(f"`{b}`", cells[b]) for b in backends])
-    words = [
+    said = [
         "A backend that is not listed runs the same code; `forgenb check-backend NAME` measures it.",
         f"Results are within {_ulps(cells['bound'])} of the NumPy reference in float64.",
     ]
     if cells["of gradients"] != "-":
-        words.append(f"Gradients in float16 and float32 are within {_ulps(cells['of gradients'])} of those in float64.")
-    return f"{found}\n\n{' '.join(words)} More in [What runs where](../support.md)."
+        said.append(f"Gradients in float16 and float32 are within {_ulps(cells['of gradients'])} of those in float64.")
+    return f"{found}\n\n{' '.join(said)} More in [What runs where](../support.md)."
 
 
 def _ulps(bound: str) -> str:
@@ -60,7 +62,7 @@ def mutation(name: str, same: list) -> str:
         return f"There is no backward rule, so there is nothing to plant. {more}"
     if row[1].startswith("by "):
         made_of = row[1][3:].replace("`", "").split(", ")
-        links = ", ".join(f"[`{other}`]({other}.md)" for other in made_of if other in TABLE)
+        links = words.links(other for other in made_of if other in TABLE)
         return f"The op has no rule of its own: faults are planted in those that it is made of, {links}. {more}"
     found = table(("planted", "rejected by a test", "equivalent", "survivors"), [row[1:5]])
     if same:

@@ -1,6 +1,6 @@
 """The exercises of chapter 17: windows of a text, how many numbers a GPT learns, and the choice of the next id.
 
-Imports the parts of judges; a judge has the name of the function that it asks for.
+Imports the parts of judges and softmax in NumPy; a judge has the name of the function that it asks for.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...ops.softmax import softmax_reference
 from ..exercise import Mistaken, exercise
 from ..judging import draw, expect
 
@@ -116,7 +117,7 @@ def pick(answer: Callable) -> None:
 
 def _slips(logits: np.ndarray, temperature: float, k: int, draws: np.ndarray) -> list[tuple[str, np.ndarray]]:
     cold = logits / temperature
-    p = _softmax(cold)
+    p = softmax_reference(cold)
     smallest = -_kept(-logits, k) / temperature
     by_size = np.argsort(-logits)
     rows = _kept(cold, k)
@@ -153,12 +154,8 @@ def _bare(logits: np.ndarray) -> np.ndarray:
     return np.asarray(powers / powers.sum())
 
 
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    return _bare(logits - logits.max())
-
-
 def _choices(logits: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    return _first(np.cumsum(_softmax(logits)), draws)
+    return _first(np.cumsum(softmax_reference(logits)), draws)
 
 
 def _first(running: np.ndarray, draws: np.ndarray) -> np.ndarray:

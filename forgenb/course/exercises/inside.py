@@ -1,6 +1,6 @@
 """The exercises of chapter 18: heads that look back, surprisal, and what each head adds to the stream.
 
-Imports the parts of judges; a judge has the name of the function that it asks for.
+Imports the parts of judges and softmax in NumPy; a judge has the name of the function that it asks for.
 """
 
 from __future__ import annotations
@@ -9,13 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...ops.softmax import softmax_reference
 from ..exercise import exercise
 from ..judging import draw, expect
-
-
-def _softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
-    powers = np.exp(x - x.max(axis=axis, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=axis, keepdims=True))
 
 
 @exercise("18-1", "How much each head gives to a place before")
@@ -23,7 +19,7 @@ def looks_back(answer: Callable) -> None:
     """It takes weights of shape (layers, heads, n, n) and a distance, and returns shape (layers, heads)."""
     for layers, heads, n, far in ((2, 3, 6, 1), (1, 2, 5, 2), (3, 1, 7, 4), (2, 2, 4, 0)):
         scores = np.where(np.tri(n, dtype=bool), 3.0 * draw(layers, heads, n, n), -np.inf)
-        a = _softmax(scores)
+        a = softmax_reference(scores)
         right = np.diagonal(a, -far, 2, 3).mean(-1)
         expect(
             answer(a.copy(), far),
@@ -66,7 +62,7 @@ def bits(answer: Callable) -> None:
         with np.errstate(all="ignore"):
             bare = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
             overflown = np.concatenate([[0.0], -np.log2(bare[np.arange(t - 1), ids[1:]])])
-            small = np.concatenate([[0.0], -np.log2(_softmax(logits)[np.arange(t - 1), ids[1:]])])
+            small = np.concatenate([[0.0], -np.log2(softmax_reference(logits)[np.arange(t - 1), ids[1:]])])
         own = -logs[np.arange(t), ids]
         expect(
             answer(logits.copy(), ids.copy()),
