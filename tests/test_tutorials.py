@@ -69,7 +69,7 @@ def test_a_chapter_runs_and_its_starters_fail_with_a_helpful_text(path, tmp_path
     assert [number for number, _, _ in verdicts] == [f"{chapter}-{k}" for k in (1, 2, 3)]
     for number, passed, explanation in verdicts:
         assert not passed
-        assert f"{EXERCISES[number].function} is not written yet: " in explanation
+        assert f"{EXERCISES[number].function} is still to be written: " in explanation
 
 
 def test_a_name_is_said_in_prose_before_code_uses_it():

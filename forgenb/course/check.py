@@ -85,7 +85,7 @@ def check(number: str, answer: Callable) -> Verdict:
 
 def unwritten(asked: Exercise) -> Verdict:
     """The verdict on a starter."""
-    text = f"{asked.function} is not written yet: {asked.title[0].lower()}{asked.title[1:]}."
+    text = f"{asked.function} is still to be written: {asked.title[0].lower()}{asked.title[1:]}."
     return Verdict(asked.number, "not written", text)
 
 

@@ -48,7 +48,7 @@ def test_each_exercise_has_its_own_verdict():
     passed, unwritten, failed = judged(GOOD + LATER)
     assert str(passed) == "01-1 passed: curvature is right on all hidden inputs."
     assert unwritten.status == "not written"
-    assert unwritten.explanation.startswith("gradient is not written yet: ")
+    assert unwritten.explanation.startswith("gradient is still to be written: ")
     assert failed.status == "failed"
     assert "With " in failed.explanation
 
