@@ -213,5 +213,6 @@ def _owned(label: str, results: Any, inputs: int) -> tuple:
     several = results if isinstance(results, tuple) else (results,)
     if len(several) != inputs or not all(g is None or isinstance(g, Tensor) for g in several):
         kinds = ", ".join(type(g).__name__ for g in several)
-        raise TapeError(f"the backward of {label} must return {inputs} tensors or None, one per input, got {kinds}")
+        asked = "1 tensor or None" if inputs == 1 else f"{inputs} tensors or None, one per input"
+        raise TapeError(f"the backward of {label} must return {asked}, got {kinds}")
     return tuple(None if g is None else g.copy() for g in several)

@@ -190,8 +190,8 @@ def test_wrong_forwards_and_rules_are_refused():
     with pytest.raises(ArgumentError, match="forward of custom_op must return tensors, got ndarray"):
         fnb.custom_op(lambda x: x.numpy(), lambda dout, x: dout)(x)
     cases = [
-        (lambda dout, x: (dout, dout), "must return 1 tensors or None, one per input, got Tensor, Tensor"),
-        (lambda dout, x: 1.0, "must return 1 tensors or None, one per input, got float"),
+        (lambda dout, x: (dout, dout), "must return 1 tensor or None, got Tensor, Tensor"),
+        (lambda dout, x: 1.0, "must return 1 tensor or None, got float"),
         (lambda dout, x: dout.sum(), "gave input 0 a gradient of shape \\(\\)"),
     ]
     for rule, message in cases:

@@ -76,7 +76,7 @@ def test_a_chapter_runs_and_its_starters_fail_with_a_helpful_text(path, tmp_path
     assert [number for number, _, _ in verdicts] == [f"{chapter}-{k}" for k in (1, 2, 3)]
     for number, passed, explanation in verdicts:
         assert not passed
-        assert f"{EXERCISES[number].function} is not written yet: " in explanation
+        assert f"{EXERCISES[number].function} is still to be written: " in explanation
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

@@ -204,7 +204,8 @@ plt.show()
 # a tensor of one number.
 #
 # **00-2.** `descend(f, x, rate, steps)`: start at the array `x` and take `steps` steps, each `rate` times the gradient,
-# downhill. Return the array that you end at. Mind that `backward` *adds* to a `grad` that is there already.
+# downhill. Return the array that you end at, and leave `x` as it was. Mind that `backward` *adds* to a `grad` that is
+# there already: make a new tensor in each step, which has none.
 #
 # **00-3.** `cube_rule(dout, x)`: the backward rule of $x^3$, as `fnb.custom_op` takes it. `dout` is the gradient that
 # arrives at the result; both are tensors.

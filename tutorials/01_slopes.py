@@ -204,7 +204,8 @@ assert abs(along - (direction[0] * da + direction[1] * db)) < 1e-8
 # **01-2.** `gradient(f, x, h)`: all partial derivatives of `f` at the NumPy array `x`, which may have any shape, by
 # central differences. `f` takes such an array and returns a number. Leave `x` as it was.
 #
-# **01-3.** `slope_along(f, x, v, h)`: the slope of `f` at the array `x` along the direction `v`, with two calls of `f`.
+# **01-3.** `slope_along(f, x, v, h)`: the slope of `f` at the array `x` along the direction `v`, by the central
+# difference of two calls of `f`, `h` times `v` to either side. Leave `x` and `v` as they were.
 
 
 # %%

@@ -293,12 +293,13 @@ tape.explore()
 #
 # **02-1.** `div_rule(dout, x, y)`: the backward rule of $x / y$, for plain numbers. Return the gradients of both.
 #
-# **02-2.** `sigmoid_rule(dout, out)`: the backward rule of $out = 1 / (1 + e^{-x})$. The closure has kept `out` alone,
-# as that of `tanh` does, so write it without `x`.
+# **02-2.** `sigmoid_rule(dout, out)`: the backward rule of $out = 1 / (1 + e^{-x})$. The rule has kept `out` alone, as
+# that of `tanh` does, so write it without `x`. Return one number, or a tuple of one.
 #
-# **02-3.** `gradients(tape, root, inputs)`: what `backward` does, leaving no trace. `tape` is a list of entries as
-# above. Return a list with the gradient of `root` by each of `inputs`, 0.0 for one that it does not depend on. The
-# numbers have no attribute `grad`; keep what you need in a dictionary, whose keys may be the numbers themselves.
+# **02-3.** `gradients(tape, root, inputs)`: what `backward` does, leaving no trace: the tape stays as it is. `tape` is
+# a list of entries as above. Return a list that has, for each of `inputs`, the slope of `root` by it: 0.0 for one that
+# it does not depend on. The numbers have no attribute `grad`; keep what you need in a dictionary, whose keys may be
+# the numbers themselves.
 
 
 # %%

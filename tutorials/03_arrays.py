@@ -105,7 +105,8 @@ assert mistake == "broadcast"
 # **03-2.** `outer_rule(dout, x, y)`: the backward rule of `x[:, None] * y[None, :]`, with tensors. Return both
 # gradients.
 #
-# **03-3.** `mean_rule(dout, x)`: the backward rule of `x.mean(0)`, for `x` of two axes.
+# **03-3.** `mean_rule(dout, x)`: the backward rule of `x.mean(0)`, for a tensor `x` of two axes. `fnb.ops.broadcast_to`
+# repeats a tensor until it has a shape.
 
 
 # %%

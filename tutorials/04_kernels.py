@@ -253,17 +253,18 @@ for backend in ("python", "cpu", "cuda"):
 #
 # Write the functions, then run the file, or `forgenb course check 4`: a judge tries them on hidden inputs.
 #
-# **04-1.** `softsign_grad(x, dout)`: the body of the backward kernel of softsign, for one number and its gradient. The
-# judge binds it to `float32` and to `float64`, so use `absolute` from the language.
+# **04-1.** `softsign_grad(x, dout)`: the body of the backward kernel of softsign, for one number `x` and the gradient
+# `dout` of its result. The check binds it to `float32` and to `float64`. Use `+ - * /` and words of the language, such
+# as `absolute`; NumPy, Python's `abs` and `**` are none.
 #
 # **04-2.** `centre_row(row, x, out)`: a row body that writes each number of row `row` less the mean of the row. The
-# judge runs it with one lane and with several, and looks that no lane does the work of another. Divide by
-# `real(x.shape[1])`, which gives a number of the kernel's dtype.
+# check runs it with one lane and with several, and looks that no lane reads or writes the numbers of another. It is
+# good style to begin a sum with `real(0)` and to divide by `real(x.shape[1])`, which are numbers of the kernel's dtype.
 #
-# **04-3.** `with_literals(body, dtype)`: the other half of `bind`. Return a new function with the same code and
-# globals, where each float literal has become a number of `dtype`, such as `np.float32`, also in tuples such as
-# `(0.5, 2)`. Whole numbers, texts and `True` stay as they are, and so does `body`. `code.replace(co_consts=...)` makes
-# another code object.
+# **04-3.** `with_literals(body, dtype)`: the other half of `bind`, without calling it. Return a new function with the
+# same code and globals, where each float literal has become a number of `dtype`, such as `np.float32`, also in tuples
+# such as `(0.5, 2)`. Whole numbers, strings and `True` stay as they are, and so does `body`.
+# `code.replace(co_consts=...)` makes another code object.
 
 
 # %%

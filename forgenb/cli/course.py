@@ -8,7 +8,10 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 from forgenb.cli.common import Commands, Parser, check_file, say, say_json, termination_interrupts
@@ -61,7 +64,10 @@ def add_to(commands: Commands) -> None:
     number(made)
     folder(made)
     made.add_argument("--notebook", action="store_true", help="the notebook")
-    text = "The exit code is 1 if an exercise is not passed yet."
+    text = (
+        "What a function prints while it is judged is shown below its verdict; to see what else the file prints, or to "
+    )
+    text += "stop in it, run the file itself with python. The exit code is 1 if an exercise is not passed yet."
     made = part("check", _check, "judge your answers", f"Run your file, and judge its functions. {text}")
     number(made, nargs="?")
     folder(made)
@@ -143,17 +149,24 @@ def _check(arguments: Namespace) -> int:
     good = True
     with termination_interrupts():
         for each in asked:
-            for verdict in folder.check(each, limits):
-                _say_verdict(verdict, arguments.json)
-                good = good and verdict.passed
+            verdicts = folder.check(each, limits)
+            _say_verdicts(verdicts, arguments.json)
+            good = good and all(verdict.passed for verdict in verdicts)
     return 0 if good else 1
 
 
-def _say_verdict(verdict: Verdict, as_json: bool) -> None:
+def _say_verdicts(verdicts: Iterable[Verdict], as_json: bool) -> None:
+    """A line each, and one for those that have the same reason, such as an error of the file."""
     if as_json:
-        say_json(verdict.row)
-    else:
-        say(str(verdict))
+        for each in verdicts:
+            say_json(each.row | {"printed": each.printed})
+        return
+    for _, group in groupby(verdicts, key=lambda each: (each.status, each.explanation)):
+        same = list(group)
+        say(str(replace(same[0], number=", ".join(each.number for each in same))))
+        for each in same:
+            if each.printed:
+                say(indent(f"{each.number} printed:\n{indent(each.printed.rstrip(), '  ')}", "  "))
 
 
 def _grade(arguments: Namespace) -> int:

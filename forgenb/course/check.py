@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import ArgumentError
 from . import exercises as _exercises  # noqa: F401  # fills the list
@@ -28,11 +28,14 @@ class Verdict:
         limit has.
     explanation : str
         What is wrong, or that nothing is.
+    printed : str
+        The beginning of what the answer printed while a process judged it; `check` leaves it where it goes.
     """
 
     number: str
     status: str
     explanation: str
+    printed: str = field(default="", compare=False)
 
     @property
     def passed(self) -> bool:
@@ -90,7 +93,7 @@ def check(number: str, answer: Callable) -> Verdict:
 
 def unwritten(asked: Exercise) -> Verdict:
     """The verdict on a starter."""
-    text = f"{asked.function} is not written yet: {asked.title[0].lower()}{asked.title[1:]}."
+    text = f"{asked.function} is still to be written: {asked.title[0].lower()}{asked.title[1:]}."
     return Verdict(asked.number, "not written", text)
 
 

@@ -1,13 +1,16 @@
 """The process that runs one submission: its file first, then the judges on its functions.
 
-`processes` starts it, and reads one JSON object a line of what was its standard output. The submission prints to
-nowhere, sees a copy of the course whose `check` waits, and cannot reach the judges by importing them. It is no sandbox:
-code that searches this process finds all that is in it.
+`processes` starts it, and reads one JSON object a line of what was its standard output. The file prints to nowhere, and
+what its functions print while they are judged is told with the verdict. The submission sees a copy of the course whose
+`check` waits, and cannot reach the judges by importing them. It is no sandbox: code that searches this process finds
+all that is in it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import json
 import os
 import random
@@ -45,14 +48,36 @@ def main() -> None:
     replaced = watch.put_back(before)
     say(state="ran")
     for number in request["numbers"]:
-        verdict = _judged(EXERCISES[number], names, ended, request["file"])
+        heard = _Heard()
+        with contextlib.redirect_stdout(heard):
+            verdict = _judged(EXERCISES[number], names, ended, request["file"])
         found = replaced + watch.put_back(before)
         if found:
             text = f"the submission replaces {', '.join(found[:5])}, which judges rely on: it is not judged."
             verdict = Verdict(number, "error", text)
-        say(number=number, status=verdict.status, explanation=_settled(verdict.explanation))
+        text = verdict.explanation
+        if ended is not None and number == request["numbers"][-1] and EXERCISES[number].function in names:
+            text = f"{text} The file itself {_end(ended, request['file'])}."
+        say(number=number, status=verdict.status, explanation=_settled(text), printed=_settled(heard.text))
     say(state="end")
     os._exit(0)
+
+
+class _Heard(io.TextIOBase):
+    """A stream that keeps the beginning of what is written."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str, /) -> int:
+        self.text += text[: LONGEST + 1 - len(self.text)]
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return 1
 
 
 def _silence() -> None:
@@ -60,6 +85,11 @@ def _silence() -> None:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
+    sys.breakpointhook = _nobody
+
+
+def _nobody(*args: object, **keywords: object) -> None:
+    raise RuntimeError("nobody can answer a breakpoint while a file is judged: run the file itself, with python")
 
 
 def _speaker(channel: int, key: str) -> Callable[..., None]:
@@ -119,7 +149,8 @@ def _judged(asked: Exercise, names: dict[str, Any], ended: BaseException | None,
     if asked.function not in names:
         if ended is None:
             return unwritten(asked)
-        text = f"the file ends before there is a {asked.function}: {told(ended, file)}"
+        own = isinstance(ended, SyntaxError) and ended.filename == file
+        text = f"the file {_end(ended, file)}{'' if own else ', before this function is made'}."
         return Verdict(asked.number, kind(ended), text)
     try:
         return check(asked.number, names[asked.function])
@@ -127,6 +158,13 @@ def _judged(asked: Exercise, names: dict[str, Any], ended: BaseException | None,
         return Verdict(asked.number, "error", str(error))
     except BaseException as error:  # such as sys.exit() in an answer
         return Verdict(asked.number, "error", f"{asked.function} raises {told(error, file)}")
+
+
+def _end(ended: BaseException, file: str) -> str:
+    """What ended a file early, as the verb of a sentence."""
+    if isinstance(ended, SyntaxError) and ended.filename == file:
+        return f"has an error in line {ended.lineno}: {ended.msg}"
+    return f"ends with {told(ended, file)}"
 
 
 def _settled(text: str) -> str:

@@ -142,7 +142,7 @@ class _Process:
             if words is None:
                 return found, ran, "error", "something else than a verdict was written where verdicts are told."
             if "number" in words:
-                found.append(Verdict(words["number"], words["status"], words["explanation"]))
+                found.append(Verdict(words["number"], words["status"], words["explanation"], words["printed"]))
             ran = ran or words.get("state") == "ran"
             deadline = time.monotonic() + self._limits.seconds
         return found, ran, "", ""

@@ -72,7 +72,7 @@ def test_all_that_is_there_is_checked(forgenb, refused, examined):
     done = forgenb("course", "check", "--folder", "w", "--json", "--seconds", 7, "--memory", 2)
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert [row["exercise"] for row in rows] == ["01-1", "01-2", "01-3", "03-1", "03-2", "03-3"]
-    assert rows[1] == {"exercise": "01-2", "status": "not written", "explanation": "about 01-2"}
+    assert rows[1] == {"exercise": "01-2", "status": "not written", "explanation": "about 01-2", "printed": ""}
     assert examined == [("01_slopes.py", 7, 2), ("03_arrays.py", 7, 2)]
     listed = forgenb("course", "list", "--folder", "w", "--json").out
     found = {row["chapter"]: row for row in map(json.loads, listed.splitlines())}
@@ -85,6 +85,17 @@ def test_all_that_is_there_is_checked(forgenb, refused, examined):
         "exercises": statuses,
     }
     assert (found["00"]["file"], found["00"]["exercises"]) == (None, {})
+
+
+def test_one_reason_is_told_once_and_prints_are_shown(forgenb, monkeypatch):
+    def examine(files, name, numbers, limits):
+        first, *others = numbers
+        return (Verdict(first, "failed", "it is.", "a\nb\n"), *(Verdict(n, "error", "the file.") for n in others))
+
+    monkeypatch.setattr("forgenb.course.working.examine", examine)
+    forgenb("course", "open", 1)
+    shown = ["01-1 not yet: it is.", "  01-1 printed:", "    a", "    b", "01-2, 01-3 not yet: the file."]
+    assert forgenb("course", "check", 1).out.splitlines() == shown
 
 
 def test_all_passed_is_code_0(forgenb, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 import forgenb as fnb
 from forgenb.course import check
 from forgenb.course.exercise import EXERCISES, Mistaken, exercise
-from forgenb.course.judging import agrees, draw, expect
+from forgenb.course.judging import agrees, draw, expect, expect_rule, lone, untouched
 from forgenb.errors import ArgumentError
 
 
@@ -56,7 +56,8 @@ def test_hidden_inputs_are_the_same_each_time():
         ([1.0], r"has shape \(1,\), and should have \(2,\)"),
         ([1.0, np.nan], r"the result is nan at \(1,\), where it should be finite"),
         ([1.0, 2.1], r"the numbers differ, most at \(1,\), by 0.1; 50% of them are off"),
-        ("word", "it returns str, which is no array"),
+        ("word", "it returns a str, which is no array"),
+        ([[1.0, 2.0]], "it returns a list of one; return what is in it"),
         ([2.0, 4.0], "With x: twice as much"),
     ],
 )
@@ -65,6 +66,64 @@ def test_results_are_compared(got, message):
     with pytest.raises(Mistaken, match=message):
         expect(got, [1.0, 2.0], "x", mistakes)
     expect([1.0, 2.0], [1.0, 2.0], "x", mistakes)
+
+
+@pytest.mark.parametrize(
+    ("got", "message"),
+    [
+        (46.5, r"^With x the number is off by 45\.5\.$"),
+        (np.nan, "^With x the result is nan, where it should be finite"),
+        ((1.0,), "a tuple of one; return what is in it"),
+    ],
+)
+def test_one_number_has_no_place(got, message):
+    with pytest.raises(Mistaken, match=message):
+        expect(got, 1.0, "x")
+
+
+def test_a_kind_may_be_asked_for():
+    expect(np.float64(1.0), 1.0, "x", kind=np.ndarray)
+    expect(fnb.tensor([1.0]), [1.0], "x", kind=fnb.Tensor)
+    with pytest.raises(Mistaken, match="the numbers are right, but a NumPy array is asked for, and this is a Tensor"):
+        expect(fnb.tensor([1.0]), [1.0], "x", kind=np.ndarray)
+    with pytest.raises(Mistaken, match="but a tensor is asked for, and this is an ndarray"):
+        expect(np.ones(1), [1.0], "x", kind=fnb.Tensor)
+
+
+def test_one_gradient_may_stand_alone():
+    assert [lone(2.0), lone((2.0,)), lone([2.0]), lone((1, 2))] == [2.0, 2.0, 2.0, (1, 2)]
+
+
+def test_an_array_that_was_handed_is_compared():
+    untouched(np.ones(2), np.ones(2), "x")
+    with pytest.raises(Mistaken, match="but y is no longer what it was"):
+        untouched(np.ones(2), np.zeros(2), "x", "y")
+
+
+def cubed(x):
+    return x * x * x
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (lambda dout, x: None, "it returns None: is a return statement missing"),
+        (lambda dout, x: 1.0, "it returns a float, where a gradient must be a tensor"),
+        (lambda dout, x: (dout, dout), "it returns 2 gradients, where one is asked for"),
+        (lambda dout, x: dout, "With x: the slope is left out"),
+        (lambda dout, x: 2.0 * dout * x * x, "With x the rule disagrees with differences"),
+    ],
+)
+def test_rules_are_compared(rule, message):
+    with pytest.raises(Mistaken, match=message):
+        expect_rule(cubed, rule, draw(3), given="x", mistakes=[("the slope is left out", lambda dout, x: dout)])
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_gradients_may_be_a_list(kind):
+    expect_rule(cubed, lambda dout, x: kind([3.0 * dout * x * x]), draw(3), given="x")
+    with pytest.raises(Mistaken, match="it returns 1 gradient, where 2 are asked for, one for each input"):
+        expect_rule(lambda x, y: x * y, lambda dout, x, y: kind([dout]), draw(3), draw(3), given="x")
 
 
 def test_a_tolerance_is_relative():

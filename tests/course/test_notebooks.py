@@ -42,7 +42,7 @@ def test_a_notebook_runs(tmp_path):
     made = nbformat.reads(notebook(chapter(1)).decode(), as_version=4)
     nbclient.NotebookClient(made, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     told = "".join(out.get("text", "") for out in made.cells[-2].outputs)
-    assert "01-1 not yet: curvature is not written yet: " in told
+    assert "01-1 not yet: curvature is still to be written: " in told
 
 
 def test_without_jupytext_it_says_what_to_install(monkeypatch):

@@ -48,7 +48,7 @@ def test_each_exercise_has_its_own_verdict():
     passed, unwritten, failed = judged(GOOD + LATER)
     assert str(passed) == "01-1 passed: curvature is right on all hidden inputs."
     assert unwritten.status == "not written"
-    assert unwritten.explanation.startswith("gradient is not written yet: ")
+    assert unwritten.explanation.startswith("gradient is still to be written: ")
     assert failed.status == "failed"
     assert "With " in failed.explanation
 
@@ -57,14 +57,45 @@ def test_a_file_that_ends_early_is_judged_as_far_as_it_went():
     source = "def curvature(f, x, h):\n    return helper.right(f, x, h)\nimport helper\n1 / 0\ndef gradient(): 1\n"
     found = judged(source, **{"helper.py": GOOD.replace("curvature", "right")})
     assert [verdict.status for verdict in found] == ["passed", "error", "error"]
-    text = "the file ends before there is a gradient: ZeroDivisionError: division by zero (line 4: 1 / 0)"
-    assert found[1].explanation == text
+    text = "the file ends with ZeroDivisionError: division by zero (line 4: 1 / 0), before this function is made."
+    assert found[0].explanation == "curvature is right on all hidden inputs."
+    assert found[1].explanation == found[2].explanation == text
 
 
 def test_no_python():
     found = judged("def curvature(f x):\n    pass\n")
     assert [verdict.status for verdict in found] == ["error"] * 3
-    assert found[0].explanation == "the file ends before there is a curvature: SyntaxError: invalid syntax (line 1)"
+    assert {verdict.explanation for verdict in found} == {"the file has an error in line 1: invalid syntax."}
+
+
+def test_no_python_in_a_file_beside_it():
+    found = judged("import helper\n", **{"helper.py": "def f(x:\n"})
+    assert found[0].explanation.startswith("the file ends with SyntaxError: ")
+    assert found[0].explanation.endswith(", before this function is made.")
+
+
+def test_an_end_behind_all_functions_is_told_once():
+    found = judged(GOOD + "\nanswers[3]\n")
+    assert [verdict.status for verdict in found] == ["passed", "not written", "failed"]
+    text = " The file itself ends with NameError: name 'answers' is not defined (line 14: answers[3])."
+    assert [verdict.explanation.endswith(text) for verdict in found] == [False, False, True]
+
+
+def test_what_functions_print_is_heard():
+    """Not what the file prints; a bounded part, and with the verdict that it belongs to."""
+    source = (
+        "import sys\nprint('the file')\n"
+        "def curvature(f, x, h):\n    print('here', x, flush=True)\n    return (f(x + h) - 2 * f(x) + f(x - h)) / h**2\n"
+        "def gradient(*a): sys.stdout.write('long' * 1_000_000)\n"
+        "def slope_along(*a): breakpoint()\n"
+    )
+    found = judged(source)
+    assert found[0].printed == "here 0.7\nhere -0.6\nhere 2.1\n"
+    assert (len(found[1].printed), found[1].printed[-5:]) == (2003, "ng...")
+    assert found[2].explanation.startswith(
+        "slope_along raises RuntimeError: nobody can answer a breakpoint while a file"
+    )
+    assert found[2].printed == ""
 
 
 def test_endless_exercises_cost_only_themselves():

@@ -31,7 +31,7 @@ def test_the_site(site):
     _each_public_name_has_an_entry(site)
     assert 'srcdoc="&lt;!doctype html&gt;' in (site / "tutorials/02_scalar_tape.html").read_text()
     _each_op_has_a_page_with_its_parts(site)
-    assert "mean_rule is not written yet" in (site / "tutorials/03_arrays.html").read_text()
+    assert "mean_rule is still to be written" in (site / "tutorials/03_arrays.html").read_text()
     assert "<math " in (site / "tutorials/03_arrays.html").read_text()
 
 

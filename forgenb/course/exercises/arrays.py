@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...ops.movement import broadcast_to
 from ..exercise import exercise
 from ..judging import draw, expect, expect_rule
 
@@ -52,4 +53,18 @@ def outer_rule(answer: Callable) -> None:
 def mean_rule(answer: Callable) -> None:
     """The function is ``x.mean(0)``; the rule takes (dout, x) and returns the gradient of x."""
     for shape in ((4, 3), (1, 5), (6, 2)):
-        expect_rule(lambda x: x.mean(0), answer, draw(*shape), given=f"x of shape {shape}")
+        rows, columns = shape
+        expect_rule(
+            lambda x: x.mean(0),
+            answer,
+            draw(*shape),
+            given=f"x of shape {shape}",
+            mistakes=[
+                (f"a factor 1/{columns} is too much: how many numbers are in one mean?", _divided(rows * columns)),
+                ("the division is by the length of the other axis.", _divided(columns)),
+            ],
+        )
+
+
+def _divided(count: int) -> Callable:
+    return lambda dout, x: broadcast_to(dout, x.shape) / count

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...kernel import Kernel, bind, primitives
 from ..exercise import Mistaken, exercise
-from ..judging import draw, expect
+from ..judging import draw, expect, only_words
 
 WORDS: dict[str, object] = {w.name: w for w in vars(primitives).values() if isinstance(w, primitives.Primitive)}
 """Every word with its plain meaning."""
@@ -31,6 +31,7 @@ def _body(answer: Callable) -> FunctionType:
 @exercise("04-1", "The body of the backward kernel of softsign")
 def softsign_grad(answer: Callable) -> None:
     """It takes x and dout, two numbers of the kernel's dtype, and returns one; the function is ``x / (1 + |x|)``."""
+    only_words(_body(answer))
     x = np.array([0.5, 3.0, -0.25, -2.0, 0.0, -1.0, 40.0])
     dout = draw(x.size, low=0.5)
     for dtype in (np.float32, np.float64):
@@ -61,31 +62,57 @@ def _slips(x: np.ndarray, dout: np.ndarray) -> list[tuple[str, np.ndarray]]:
 def centre_row(answer: Callable) -> None:
     """It takes a row number and two arrays, reads row ``row`` of one and writes that of the other, with any lanes."""
     body = _body(answer)
+    only_words(body)
     for rows, n, count in ((2, 5, 1), (3, 7, 1), (3, 8, 4), (3, 7, 3)):
         x = draw(rows, n) + 1.0
         out = np.full_like(x, np.nan)
-        for row in range(rows):
-            _run_lanes(body, count, row, x, out)
+        foreign = sum(_run_lanes(body, count, row, x, out) for row in range(rows))
         lanes = "one lane" if count == 1 else f"{count} lanes"
         given = f"x of shape {(rows, n)} and {lanes}"
         expect(out, x - x.mean(1, keepdims=True), given, _row_slips(x, count))
+        if foreign:
+            raise Mistaken(f"With {given} the numbers are right, but lanes read numbers that belong to other lanes.")
 
 
-def _run_lanes(body: FunctionType, count: int, row: int, x: np.ndarray, out: np.ndarray) -> None:
-    """Run a row with the lanes one after another, again and again until each has heard all sums of all."""
+class _Read:
+    """An array that gives one number at a time, and counts those that are not a lane's own."""
+
+    def __init__(self, numbers: np.ndarray, own: np.ndarray):
+        self.shape, self.dtype, self.foreign = numbers.shape, numbers.dtype, 0
+        self._numbers, self._own = numbers, own
+
+    def __getitem__(self, place: Any) -> Any:
+        if not isinstance(place, tuple) or len(place) != 2 or not all(isinstance(i, int | np.integer) for i in place):
+            raise Mistaken(f"The body asks x for [{place}], and a kernel reads one number at a time, as x[row, j].")
+        self.foreign += not self._own[place]
+        return self._numbers[place]
+
+    def __getattr__(self, name: str) -> Any:
+        raise Mistaken(f"The body asks for x.{name}; arrays in a kernel have a shape; NumPy's methods are no words.")
+
+
+def _run_lanes(body: FunctionType, count: int, row: int, x: np.ndarray, out: np.ndarray) -> int:
+    """Run a row with the lanes one after another, again and again until each has heard all sums of all.
+
+    It returns how often a lane has read what belongs to another.
+    """
+    foreign = 0
     parts: list[list[float]] = [[] for _ in range(count)]
     for _ in range(ROUNDS):
         told, parts = parts, [[] for _ in range(count)]
         for lane in range(count):
             written = np.full_like(x, np.nan)
-            bind(body, _words(lane, count, told, parts[lane]), x.dtype)(row, x.copy(), written)
             own = np.zeros(x.shape, bool)
             own[row, lane::count] = True
+            read = _Read(x, own)
+            bind(body, _words(lane, count, told, parts[lane]), x.dtype)(row, read, written)
+            foreign += read.foreign
             if count > 1 and not np.isnan(written[~own]).all():
                 raise Mistaken(
                     f"With x of shape {x.shape} and {count} lanes, a lane writes numbers that belong to other lanes."
                 )
             out[own] = written[own]
+    return foreign
 
 
 def _words(lane: int, count: int, told: list[list[float]], mine: list[float]) -> dict[str, object]:
@@ -135,6 +162,8 @@ def _sample(x):
 @exercise("04-3", "A function whose float literals have another dtype")
 def with_literals(answer: Callable) -> None:
     """It takes a function and a NumPy type and returns a new function; the old one stays as it was."""
+    if "bind" in getattr(getattr(answer, "__code__", None), "co_names", ()):
+        raise Mistaken("It calls bind, and the exercise is to write what bind does there.")
     body = FunctionType(_sample.__code__, dict(_sample.__globals__), "sample")
     for dtype in (np.float32, np.float16):
         given = f"a body of whole numbers and floats, also in a tuple, and {dtype.__name__}"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ..exercise import exercise
-from ..judging import expect
+from ..exercise import Mistaken, exercise
+from ..judging import expect, lone
 
 Entry = tuple["_Number", tuple["_Number", ...], Callable]
 
@@ -43,7 +43,7 @@ def sigmoid_rule(answer: Callable) -> None:
         right = dout * out * (1 - out)
         again = _sigmoid(out)
         expect(
-            answer(dout, out),
+            lone(answer(dout, out)),
             right,
             f"dout = {dout} and out = {out:.4f}",
             [
@@ -63,11 +63,15 @@ def gradients(answer: Callable) -> None:
     """It takes a tape, a root and a list of numbers; entries before and after the root's belong to others."""
     for first, second in ((0.6, 0.6), (-1.1, 0.4)):
         tape, root, inputs = _recorded(first, second)
-        right = _swept(tape[::-1], root, inputs)
+        right, given = _swept(tape[::-1], root, inputs), "a tape of six entries whose root is the fifth"
+        handed, asked = list(tape), list(inputs)
+        found = answer(handed, root, asked)
+        if isinstance(found, dict):
+            raise Mistaken(f"With {given} it returns a dictionary, where a list in the inputs' order is asked for.")
         expect(
-            answer(list(tape), root, list(inputs)),
+            found,
             right,
-            "a tape of six entries whose root is the fifth",
+            given,
             [
                 (
                     "a number that is used several times has the gradient of one use.",
@@ -82,6 +86,9 @@ def gradients(answer: Callable) -> None:
                 ("only the root's own entry is used.", _swept([_entry_of(root, tape)], root, inputs)),
             ],
         )
+        if handed != tape or asked != inputs:
+            name = "tape" if handed != tape else "list of inputs"
+            raise Mistaken(f"With {given} the gradients are right, but the {name} is no longer what it was.")
 
 
 class _Number:

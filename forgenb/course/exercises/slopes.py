@@ -1,7 +1,7 @@
 """The exercises of chapter 01: slopes by differences.
 
-Imports the parts of judges; a judge has the name of the function that it asks for. The functions are polynomials of
-so low a degree that differences have no error but rounding.
+Imports the parts of judges; a judge has the name of the function that it asks for. The functions bend so much that
+another step gives another number, and what is asked for is the difference with the step that is given.
 """
 
 from __future__ import annotations
@@ -11,22 +11,26 @@ from collections.abc import Callable
 import numpy as np
 
 from ..exercise import Mistaken, exercise
-from ..judging import draw, expect
+from ..judging import draw, expect, untouched
 
 
-def _cubic(x: float) -> float:
-    return 0.5 * x**3 - 2.0 * x**2 + x + 3.0
+def _quartic(x: float) -> float:
+    return 0.3 * x**4 + 0.5 * x**3 - 2.0 * x**2 + x + 3.0
+
+
+def _bend(x: float, h: float) -> float:
+    return (_quartic(x + h) - 2 * _quartic(x) + _quartic(x - h)) / h**2
 
 
 @exercise("01-1", "The second derivative by differences")
 def curvature(answer: Callable) -> None:
     """It takes a function of a number, the number and a step."""
     for x, h in ((0.7, 0.3), (-0.6, 0.1), (2.1, 0.6)):
-        left, here, right = _cubic(x - h), _cubic(x), _cubic(x + h)
-        right_one = (right - 2 * here + left) / h**2
+        left, here, right = _quartic(x - h), _quartic(x), _quartic(x + h)
+        right_one = _bend(x, h)
         expect(
-            answer(_cubic, x, h),
-            3.0 * x - 4.0,
+            answer(_quartic, x, h),
+            right_one,
             f"a polynomial at x = {x} and h = {h}",
             [
                 ("this is the first derivative.", (right - left) / (2 * h)),
@@ -37,32 +41,64 @@ def curvature(answer: Callable) -> None:
                 ("it is off by a factor 2; look at the factor of the second derivative again.", right_one * 2),
                 ("the sign is wrong.", -right_one),
                 ("f(x) itself should cancel, and does not: count how often it comes.", (right - here + left) / h**2),
-                (
-                    "all three places are on one side of x.",
-                    (_cubic(x + 2 * h) - 2 * right + here) / h**2,
-                ),
+                ("all three places are on one side of x.", _bend(x + h, h)),
+                ("all three places are on one side of x.", _bend(x - h, h)),
+                *((STEP, _bend(x, other)) for other in (2 * h, h / 2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)),
+                (STEP, 4 * _bend(x, 2 * h)),
             ],
         )
 
 
-def _quadratic(x: np.ndarray) -> float:
+STEP = "the step is not h: take the values of f where the exercise says."
+
+
+def _bowl(x: np.ndarray) -> float:
     weights = np.arange(1.0, x.size + 1).reshape(x.shape)
-    return float(np.sum(weights * x * x) + np.sum(x) ** 2 / 2)
+    return float(np.sum(weights * x * x + x**3) + np.sum(x) ** 2 / 2)
 
 
-def _partials(x: np.ndarray) -> np.ndarray:
-    return 2 * np.arange(1.0, x.size + 1).reshape(x.shape) * x + np.sum(x)
+def _central(x: np.ndarray, v: np.ndarray | float, h: float) -> float:
+    return (_bowl(x + h * v) - _bowl(x - h * v)) / (2 * h)
 
 
-def _one_sided(x: np.ndarray, h: float, kept: bool = False) -> np.ndarray:
-    """Differences to the right; where the moves are `kept`, each starts from the one before."""
+def _partials(x: np.ndarray, h: float) -> np.ndarray:
+    units = np.eye(x.size).reshape(x.size, *x.shape)
+    return np.array([_central(x, unit, h) for unit in units]).reshape(x.shape)
+
+
+def _moving(x: np.ndarray, *moves: float, back: float = 0.0, apart: float) -> np.ndarray:
+    """Differences of f after each of two moves of one array; `back` is the move before the next element."""
     found, moved = np.empty_like(x), x.copy()
     for i in np.ndindex(x.shape):
-        before = _quadratic(moved)
-        moved[i] += h
-        found[i] = (_quadratic(moved) - before) / h
-        moved[i] -= 0 if kept else h
+        values = []
+        for move in moves:
+            moved[i] += move
+            values.append(_bowl(moved))
+        moved[i] += back
+        found[i] = (values[-1] - values[0]) / apart
     return found
+
+
+def _both_kept(x: np.ndarray, h: float) -> np.ndarray:
+    """Central differences of two copies whose elements all stay moved."""
+    found, up, down = np.empty_like(x), x.copy(), x.copy()
+    for i in np.ndindex(x.shape):
+        up[i] += h
+        down[i] -= h
+        found[i] = (_bowl(up) - _bowl(down)) / (2 * h)
+    return found
+
+
+def _by_rows(x: np.ndarray, h: float) -> np.ndarray:
+    found = np.empty_like(x)
+    for i in range(len(x)):
+        row = np.zeros_like(x)
+        row[i] = 1.0
+        found[i] = _central(x, row, h)
+    return found
+
+
+KEPT = "an element is moved, and x is not moved back before the next."
 
 
 @exercise("01-2", "All partial derivatives at an array")
@@ -70,28 +106,43 @@ def gradient(answer: Callable) -> None:
     """It takes a function of an array, the array and a step, and returns an array of its shape."""
     for shape in ((4,), (2, 3), (1,), (2, 1, 2)):
         x, h = draw(*shape), 0.125
-        given = f"a function of an array of shape {shape}"
+        given = f"a function of an array of shape {shape} and h = {h}"
         handed = x.copy()
-        found = answer(_quadratic, handed, h)
-        right = _partials(x)
+        found = answer(_bowl, handed, h)
+        right = _partials(x, h)
         expect(
             found,
             right,
             given,
             [
-                ("all entries are moved at once; move one, and leave the others.", np.full(shape, right.sum())),
-                ("it steps to one side only.", _one_sided(x, h)),
-                ("it steps to the other side only.", _one_sided(x, -h)),
-                ("an entry is moved, and not moved back before the next.", _one_sided(x, h, kept=True)),
+                (
+                    "all elements are moved at once; move one and leave the others.",
+                    np.full(shape, _central(x, 1.0, h)),
+                ),
+                ("whole rows are moved, where each element has its own slope.", _by_rows(x, h)),
+                ("it steps to one side only.", _moving(x, 0.0, h, back=-h, apart=h)),
+                ("it steps to the other side only.", _moving(x, 0.0, -h, back=h, apart=-h)),
+                (KEPT, _moving(x, 0.0, h, apart=h)),
+                (KEPT, _moving(x, h, -2 * h, apart=-2 * h)),
+                (KEPT, _moving(x, -h, 2 * h, apart=2 * h)),
+                (KEPT, _both_kept(x, h)),
+                (
+                    "x is moved to one side and back, and never to the other side.",
+                    _moving(x, h, -h, apart=-2 * h),
+                ),
                 ("every number is twice what it must be; how far apart are the two places?", 2 * right),
                 ("every number is half of what it must be; how far apart are the two places?", right / 2),
                 ("differences are not divided by the distance.", right * 2 * h),
                 ("the result is flat: give it the shape of x.", right.ravel()),
-                ("this is one number, where each entry has its own.", right.sum()),
+                ("this is one number, where each element has its own.", _central(x, 1.0, h)),
+                ("this is one number, where each element has its own.", right.sum()),
+                *((OTHER, _partials(x, other)) for other in (2 * h, h / 2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)),
             ],
         )
-        if not np.array_equal(handed, x):
-            raise Mistaken(f"With {given} the numbers are right, but x is no longer what it was.")
+        untouched(x, handed, given)
+
+
+OTHER = "the step is not h: the two places are h to the left and h to the right."
 
 
 @exercise("01-3", "The slope along a direction")
@@ -99,27 +150,38 @@ def slope_along(answer: Callable) -> None:
     """It takes a function of an array, the array, a direction and a step."""
     for shape in ((5,), (2, 3), (20,)):
         x, v, h = draw(*shape), draw(*shape, seed=1), 0.25
+        handed = x.copy(), v.copy()
         calls = 0
 
         def counted(x):
             nonlocal calls
             calls += 1
-            return _quadratic(x)
+            return _bowl(x)
 
-        right = float(np.sum(_partials(x) * v))
-        given = f"an array of shape {shape} and a direction"
+        right, length = _central(x, v, h), float(np.linalg.norm(v))
+        given = f"an array of shape {shape}, a direction and h = {h}"
+        found = answer(counted, *handed, h)
+        if calls > 2:
+            raise Mistaken(f"With {given} f was called {calls} times, and two are enough.")
         expect(
-            answer(counted, x.copy(), v.copy(), h),
+            found,
             right,
             given,
             [
-                ("the direction is left out: every entry moves by h.", _partials(x).sum()),
-                ("the direction is made a unit vector; use v as it is.", right / np.linalg.norm(v)),
-                ("it steps to one side only.", (_quadratic(x + h * v) - _quadratic(x)) / h),
+                ("the direction is left out: every element moves by h.", _central(x, 1.0, h)),
+                ("the direction is made a unit vector; use v as it is.", _central(x, v / length, h)),
+                ("the slope is divided by the length of v; use v as it is.", right / length),
+                ("it steps to one side only.", (_bowl(x + h * v) - _bowl(x)) / h),
+                ("it steps to the other side only.", (_bowl(x) - _bowl(x - h * v)) / h),
                 ("it is twice what it must be; how far apart are the two places?", 2 * right),
                 ("the difference is not divided by the distance.", right * 2 * h),
-                ("each entry has a slope here; add up what they contribute.", _partials(x) * v),
+                (WHOLE, (_bowl(x + v) - _bowl(x - v)) / 2),
+                (WHOLE, (_bowl(x + v) - _bowl(x - v)) / (2 * h)),
+                *((OTHER, _central(x, v, other)) for other in (2 * h, h / 2, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)),
             ],
         )
-        if calls > 2:
-            raise Mistaken(f"With {given} the slope is right, but f was called {calls} times; two are enough.")
+        untouched(x, handed[0], given)
+        untouched(v, handed[1], given, "v")
+
+
+WHOLE = "x moves by the whole of v, where it moves by h times v."

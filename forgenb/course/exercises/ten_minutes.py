@@ -5,7 +5,8 @@ Imports the parts of judges; a judge has the name of the function that it asks f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -14,9 +15,23 @@ from ...functional import grad
 from ...ops.pointwise import exp
 from ...tensor import Tensor
 from ..exercise import Mistaken, exercise
-from ..judging import draw, expect, expect_rule
+from ..judging import draw, expect, expect_rule, untouched
 
 HALF = "the numbers have the precision of float32: let the tensor have the dtype of x."
+
+
+@contextmanager
+def _leaves(given: str) -> Iterator[None]:
+    """Explain the None that stands in the place of a gradient nobody keeps."""
+    try:
+        yield
+    except (TypeError, AttributeError) as error:
+        if "NoneType" not in str(error):
+            raise
+        raise Mistaken(
+            f"With {given}: only a tensor that you make has a grad after backward. What is computed from it has None, "
+            f"and here one is used ({error})."
+        ) from error
 
 
 def _squares(x: Tensor) -> Tensor:
@@ -41,7 +56,9 @@ def gradient_of(answer: Callable) -> None:
     ):
         x = draw(*shape)
         value, given = f(tensor(x)).numpy(), f"{name} of an array of shape {shape}"
-        found = answer(f, x.copy())
+        handed = x.copy()
+        with _leaves(given):
+            found = answer(f, handed)
         if found is None:
             raise Mistaken(
                 f"With {given} it returns None: a return statement is missing, or it returns the grad of a tensor "
@@ -55,9 +72,11 @@ def gradient_of(answer: Callable) -> None:
                 ("this is the value of the function, not its gradient.", value),
                 ("this is the array itself; its gradient is asked for.", x),
                 (HALF, grad(f)(tensor(x.astype(np.float32)))),
-                ("the gradient is summed to one number, where each entry has its own.", slopes(x).sum()),
+                ("the gradient is summed to one number, where each element has its own.", slopes(x).sum()),
             ],
+            kind=np.ndarray,
         )
+        untouched(x, handed, given)
 
 
 CENTRE, STEEPNESS = np.array([0.5, -1.0, 2.0]), np.array([0.6, 1.0, 1.7])
@@ -82,11 +101,14 @@ def _walked(x: np.ndarray, rate: float, steps: int, kept: float = 0.0, stuck: bo
 def descend(answer: Callable) -> None:
     """It takes a function of a tensor, an array to start at, a learning rate and how many steps."""
     for rate, steps in ((0.1, 5), (0.05, 12), (0.2, 1)):
-        start = draw(3, seed=steps)
+        start, given = draw(3, seed=steps), f"rate={rate} and steps={steps}"
+        handed = start.copy()
+        with _leaves(given):
+            found = answer(_valley, handed, rate, steps)
         expect(
-            answer(_valley, start.copy(), rate, steps),
+            found,
             _walked(start, rate, steps),
-            f"rate={rate} and steps={steps}",
+            given,
             [
                 ("it walks uphill.", _walked(start, -rate, steps)),
                 ("it starts and stays there.", start),
@@ -97,7 +119,9 @@ def descend(answer: Callable) -> None:
                 ("the learning rate is not used.", _walked(start, 1.0, steps)),
                 (HALF, _walked_in_float32(start, rate, steps)),
             ],
+            kind=np.ndarray,
         )
+        untouched(start, handed, given)
 
 
 def _walked_in_float32(x: np.ndarray, rate: float, steps: int) -> np.ndarray:

@@ -6,7 +6,6 @@ Imports the parts of judges, kernels and their launch; a judge has the name of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ...ops.apply import run_map
 from ...ops.pointwise import sqrt
 from ...tensor import Tensor
 from ..exercise import Mistaken, exercise
-from ..judging import draw, expect, expect_rule
+from ..judging import draw, expect, expect_rule, only_words
 
 
 def _smooth_max(x: Tensor, y: Tensor) -> Tensor:
@@ -39,7 +38,7 @@ def smooth_max_rule(answer: Callable) -> None:
 
 def _agrees(found: object, wrong: tuple[np.ndarray, np.ndarray]) -> bool:
     """Whether both gradients are those of a mistake."""
-    if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(part, Tensor) for part in found):
+    if not isinstance(found, tuple | list) or len(found) != 2 or not all(isinstance(part, Tensor) for part in found):
         return False
     return all(part.shape == w.shape and np.allclose(part.numpy(), w) for part, w in zip(found, wrong, strict=True))
 
@@ -47,7 +46,7 @@ def _agrees(found: object, wrong: tuple[np.ndarray, np.ndarray]) -> bool:
 @exercise("19-2", "The body of a kernel for log cosh")
 def logcosh(answer: Callable) -> None:
     """A function of one number in the words of the kernel language, which the interpreter runs as a map kernel."""
-    _only_words(answer)
+    only_words(answer)
     kernel = map_kernel("x -> out")(answer)
     wide, far = np.linspace(-3, 3, 13), np.array([100.0, -100.0, 1e30, -1e30, 0.0])
     for given, x, dtype, tolerance in (
@@ -74,17 +73,6 @@ def _run(kernel: Kernel, x: np.ndarray, dtype: str) -> Tensor:
 
 def _rest(x: np.ndarray, factor: float) -> np.ndarray:
     return np.log1p(np.exp(-factor * np.abs(x)))
-
-
-def _only_words(answer: Callable) -> None:
-    """Refuse a body that calls into a module, which no compiled target could follow."""
-    code = getattr(answer, "__code__", None)
-    for name in getattr(code, "co_names", ()):
-        if isinstance(getattr(answer, "__globals__", {}).get(name), ModuleType):
-            raise Mistaken(
-                f"The body uses the module {name}: a kernel runs on targets that have none. Take words of "
-                "forgenb.kernel.primitives and forgenb.kernel.elementary."
-            )
 
 
 @exercise("19-3", "Rounding that hands its gradient on")

@@ -53,6 +53,29 @@ WRONG = [
         "usual mistake",
     ),
     ("03-3", "forgets to divide", lambda dout, x: ops.broadcast_to(dout, x.shape), "a division by 4 is missing"),
-    ("03-3", "divides by the columns", lambda dout, x: mean_rule(dout, x) * x.shape[0] / x.shape[1], "usual mistake"),
+    (
+        "03-3",
+        "divides by the columns",
+        lambda dout, x: mean_rule(dout, x) * x.shape[0] / x.shape[1],
+        "the other axis",
+    ),
+    (
+        "03-3",
+        "divides by all numbers",
+        lambda dout, x: ops.broadcast_to(dout, x.shape) / x.size,
+        "a factor 1/3",
+    ),
+    (
+        "03-2",
+        "returns one",
+        lambda dout, x, y: outer_rule(dout, x, y)[0],
+        "it returns 1 gradient",
+    ),
+    (
+        "03-3",
+        "returns an array",
+        lambda dout, x: mean_rule(dout, x).numpy(),
+        "it returns an ndarray",
+    ),
 ]
 """Exercise, mistake in words, answer, and what the verdict must say."""

@@ -4,6 +4,7 @@ from types import FunctionType
 
 import numpy as np
 
+from forgenb.kernel import bind
 from forgenb.kernel.primitives import absolute, accumulate, lane_sum, lanes, put, real
 
 
@@ -58,8 +59,8 @@ def slope_of_absolute_is_one(x, dout):
 
 
 def in_float64(x, dout):
-    size = np.float64(1.0) + absolute(x)
-    return dout / (size * size)
+    size = 1.0 + absolute(x)
+    return (dout / (size * size)).item()
 
 
 def no_lane_sum(row, x, out):
@@ -125,12 +126,53 @@ def in_place(body, dtype):
     return body
 
 
+def with_numpy(x, dout):
+    size = 1.0 + np.abs(x)
+    return dout / (size * size)
+
+
+def with_builtin(x, dout):
+    size = 1.0 + abs(x)
+    return dout / (size * size)
+
+
+def with_power(x, dout):
+    return dout / (1.0 + absolute(x)) ** 2
+
+
+def each_sums_all(row, x, out):
+    s = real(0)
+    for j in range(x.shape[1]):
+        s = accumulate(s, x[row, j])
+    for j in lanes(x.shape[1]):
+        put(out, (row, j), x[row, j] - s / real(x.shape[1]))
+
+
+def sums_by_numpy(row, x, out):
+    mean = x[row].sum() / real(x.shape[1])
+    for j in lanes(x.shape[1]):
+        put(out, (row, j), x[row, j] - mean)
+
+
+def means_by_numpy(row, x, out):
+    mean = x.mean()
+    for j in lanes(x.shape[1]):
+        put(out, (row, j), x[row, j] - mean)
+
+
 WRONG = [
+    ("04-1", "calls NumPy", with_numpy, "uses the module np"),
+    ("04-1", "calls abs", with_builtin, "uses the function abs"),
+    ("04-1", "takes a power", with_power, "uses **"),
+    ("04-2", "sums the whole row in every lane", each_sums_all, "lanes read numbers that belong to other lanes"),
+    ("04-2", "sums a slice", sums_by_numpy, "a kernel reads one number at a time"),
+    ("04-2", "calls a method", means_by_numpy, "NumPy's methods are no words"),
+    ("04-3", "calls bind", lambda body, dtype: bind(body, {}, dtype), "It calls bind"),
     ("04-1", "does not square", not_squared, "the denominator is not squared"),
     ("04-1", "forgets dout", without_dout, "dout does not count"),
     ("04-1", "forgets the absolute value", without_absolute, "the absolute value is left out"),
     ("04-1", "takes the slope of |x| to be 1", slope_of_absolute_is_one, "the slope of |x| is taken to be 1"),
-    ("04-1", "computes in float64", in_float64, "x and dout in float32 the result is of type float64"),
+    ("04-1", "leaves the dtype", in_float64, "x and dout in float32 the result is of type float:"),
     ("04-1", "is no function", np.negative, "A body is a function written with def, and this is ufunc"),
     ("04-2", "forgets lane_sum", no_lane_sum, "what it has added up itself"),
     ("04-2", "adds up in every lane", each_adds_all, "each lane adds up the whole row"),

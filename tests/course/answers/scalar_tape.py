@@ -58,7 +58,21 @@ def logistic_again(dout, out):
     return sigmoid_rule(dout, 1 / (1 + math.exp(-out)))
 
 
+def popping(tape, root, inputs):
+    found = gradients(tape, root, inputs)
+    tape.clear()
+    return found
+
+
+def by_number(tape, root, inputs):
+    return dict(zip(inputs, gradients(tape, root, inputs), strict=True))
+
+
 WRONG = [
+    ("02-2", "returns a tuple, and forgets dout", lambda dout, out: (out * (1 - out),), "dout is left out"),
+    ("02-2", "returns two", lambda dout, out: (dout, out), "the result has shape (2,), and should have ()"),
+    ("02-3", "clears the tape", popping, "the tape is no longer what it was"),
+    ("02-3", "returns a dictionary", by_number, "it returns a dictionary"),
     ("02-1", "swaps the gradients", lambda dout, x, y: div_rule(dout, x, y)[::-1], "in the wrong order"),
     ("02-1", "forgets the minus", lambda dout, x, y: (dout / y, dout * x / y**2), "sign of the second gradient"),
     ("02-1", "forgets dout", lambda dout, x, y: (1 / y, -x / y**2), "dout is left out"),

@@ -56,7 +56,40 @@ def stuck(f, x, rate, steps):
     return x
 
 
+def still_a_tensor(f, x):
+    x = fnb.tensor(x, requires_grad=True)
+    f(x).backward()
+    return x.grad
+
+
+def asks_the_loss(f, x):
+    loss = f(fnb.tensor(x, requires_grad=True))
+    loss.backward()
+    return loss.grad.numpy()
+
+
+def of_a_result(f, x, rate, steps):
+    x = fnb.tensor(x, requires_grad=True)
+    for _ in range(steps):
+        f(x).backward()
+        x = x - rate * x.grad
+    return x.numpy()
+
+
+def in_place(f, x, rate, steps):
+    for _ in range(steps):
+        x -= rate * gradient_of(f, x)
+    return x
+
+
 WRONG = [
+    ("00-1", "returns a tensor", still_a_tensor, "a NumPy array is asked for, and this is a Tensor"),
+    ("00-1", "makes an array of None", asks_the_loss, "only a tensor that you make has a grad"),
+    ("00-2", "takes the grad of a result", of_a_result, "only a tensor that you make has a grad"),
+    ("00-2", "walks in the caller's array", in_place, "x is no longer what it was"),
+    ("00-2", "returns a tensor", lambda *a: fnb.tensor(descend(*a)), "a NumPy array is asked for"),
+    ("00-3", "returns two", lambda dout, x: (dout * 3.0 * x * x, None), "it returns 2 gradients, where one is asked"),
+    ("00-3", "returns an array", lambda dout, x: (dout * 3.0 * x * x).numpy(), "a gradient must be a tensor"),
     ("00-1", "returns the value", lambda f, x: f(fnb.tensor(x)), "this is the value of the function"),
     ("00-1", "loses digits", lambda f, x: gradient_of(f, x.astype("float32")), "precision of float32"),
     ("00-1", "asks the result", of_the_result, "a tensor that backward did not reach"),
