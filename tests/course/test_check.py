@@ -70,3 +70,41 @@ def test_a_tolerance_is_relative():
     expect([1e9, 0.1], [1e9, 0.0], "x")
     with pytest.raises(Mistaken, match="differ"):
         expect([1e9, 0.1], [1e9, 0.0], "x", tolerance=1e-12)
+
+
+class Endless(Exception):
+    def __str__(self):
+        return "x" * 1_000_000
+
+
+class Wordless(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (SystemExit("so"), "sum_to raises SystemExit: so (line "),
+        (GeneratorExit(), "sum_to raises GeneratorExit (line "),
+        (Wordless(), "sum_to raises Wordless (line "),
+        (Endless(), f"sum_to raises Endless: {'x' * 2000}... (line "),
+        (SyntaxError("what"), "sum_to raises SyntaxError: what"),
+    ],
+)
+def test_whatever_is_raised_is_a_verdict(error, told):
+    def sum_to(dout, shape):
+        raise error
+
+    verdict = check("03-1", sum_to)
+    assert verdict.status == "error"
+    assert verdict.explanation.startswith(told)
+    assert "None" not in verdict.explanation
+
+
+def test_whoever_interrupts_is_not_judged():
+    def sum_to(dout, shape):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("03-1", sum_to)
