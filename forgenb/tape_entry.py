@@ -17,7 +17,7 @@ class Entry:
     number : int
         The place on this tape.
     op : str
-        The op's name; a leaf's own name, or ``"leaf"``.
+        The op's name; a leaf's own name, or ``"leaf"``. What cannot be printed is escaped, and long names are cut.
     inputs : tuple of (int or None)
         Entry numbers of what the op read; None for constants and for what was recorded before this tape.
     shapes, dtype

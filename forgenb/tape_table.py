@@ -17,12 +17,16 @@ from .backend import seam
 from .errors import ArgumentError, TapeError
 from .explorer.known import Known
 from .explorer.page import Page, page
+from .interop.display import escaped
 from .picture.drawing import Box, Drawing, drawing
 from .storage.opening import StrPath
 from .sweep import sweep
 from .tape import _LISTENERS, Node
 from .tape_entry import Entry
 from .tensor import Tensor
+
+LONGEST = 80
+"""Letters of a name; of a longer one the first are shown."""
 
 
 class Tape:
@@ -110,9 +114,13 @@ class Tape:
 
         Raises
         ------
+        ArgumentError
+            If `root` is no tensor.
         TapeError
             If `root` is not on this tape, the seed does not fit, or the graph was consumed.
         """
+        if not isinstance(root, Tensor):
+            raise ArgumentError(f"tape.backward starts from a tensor, got {type(root).__name__}: give the result")
         if root.node is None or root.node.number not in self._places:
             made = "not tracked" if root.node is None else f"made by {root.node.name} elsewhere"
             raise TapeError(
@@ -196,7 +204,9 @@ class Tape:
         if place is None:
             place = self._places[node.number] = len(self.entries)
             shapes = tuple(layout.shape for layout in node.layouts)
-            self.entries.append(Entry(place, node.name, (), shapes, node.layouts[0].dtype.name, leaf=node.leaf))
+            name = escaped(node.name)
+            name = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
+            self.entries.append(Entry(place, name, (), shapes, node.layouts[0].dtype.name, leaf=node.leaf))
             self._known.add(node, outputs)
         self._known.used(place)
         return place

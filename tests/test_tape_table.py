@@ -1,5 +1,8 @@
 """`fnb.Tape`: entries, gradients by entry, times, and how it prints."""
 
+import threading
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from support.leaves import leaf
@@ -71,6 +74,8 @@ def test_backward_refuses_what_is_not_on_the_tape():
     first.backward(y)
     with pytest.raises(TapeError, match="consumed"):
         first.backward(y)
+    with pytest.raises(ArgumentError, match="tape.backward starts from a tensor, got float: give the result"):
+        first.backward(1.0)
 
 
 def test_leaf_refuses_integers_inner_tensors_and_other_things():
@@ -135,3 +140,45 @@ def test_nothing_is_noted_after_the_block():
         x * x
     x * x
     assert len(tape) == 2
+
+
+def test_two_threads_note_their_own_launches():
+    """One enters first and leaves first, while the other is in the middle of its own."""
+    inside, left, found = threading.Event(), threading.Event(), []
+
+    def other():
+        with fnb.Tape() as tape:
+            inside.set()
+            assert left.wait(60)
+            found.append((leaf(2.0) * 3.0, tape))
+
+    thread = threading.Thread(target=other)
+    with fnb.Tape() as mine:
+        thread.start()
+        assert inside.wait(60)
+        leaf(2.0) * 3.0
+    left.set()
+    thread.join()
+    assert [entry.kernels for entry in mine.entries] == [entry.kernels for entry in found[0][1].entries]
+    assert mine.entries[1].kernels == ["mul_kernel"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a\nb", r"a\nb"),
+        ("x\0", r"x\x00"),
+        ("\ud800\x1b", r"\ud800\x1b"),
+        ("é" * 81, "é" * 80 + "..."),
+        ("<&'\"", "<&'\""),
+    ],
+)
+def test_names_may_be_anything(tmp_path, name, shown):
+    with fnb.Tape() as tape:
+        (fnb.tensor(2.0, name=name, requires_grad=True) * 3.0).backward()
+    assert tape.text().splitlines() == [f"{shown}#0 ()", f"mul#1 () <- {shown}#0, constant"]
+    assert len(repr(tape).splitlines()) == 5
+    tape.draw(graphviz=False).save(tmp_path / "tape.svg")
+    title = ElementTree.parse(tmp_path / "tape.svg").find(".//{*}text[@class='title']")
+    assert title.text == f"{shown}#0 ()"
+    assert str(tape.explore(tmp_path / "tape.html")) == (tmp_path / "tape.html").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ Imports the declarations of `forgenb.kernel`. Every launch passes here, so nothi
 
 from __future__ import annotations
 
+import threading
 import time
 from contextvars import ContextVar
 from dataclasses import astuple, dataclass
@@ -46,8 +47,11 @@ _COUNTS = Stats()
 _LAUNCHERS: dict[tuple, object] = {}
 
 
-class _Trace:
+class _Trace(threading.local):
     events: list[tuple[str, float]] | None = None
+
+
+_TRACE = _Trace()
 
 
 def stats() -> Stats:
@@ -71,23 +75,23 @@ def launch(backend, kernel: Kernel, real: str, storage: tuple[str, ...], extent:
         return
     found = _LAUNCHERS.get((backend, kernel, real, storage)) or launcher(backend, kernel, real, storage)
     _COUNTS.launches += 1
-    if _Trace.events is None:
+    if _TRACE.events is None:
         backend.launch(found, extent, chunk, block)
         return
     started = time.perf_counter()
     backend.launch(found, extent, chunk, block)
-    _Trace.events.append((kernel.name, time.perf_counter() - started))
+    _TRACE.events.append((kernel.name, time.perf_counter() - started))
 
 
 def launch_ready(ready: Ready, block: bytes, *addresses: int) -> None:
     """Run a launch that was prepared."""
     _COUNTS.launches += 1
-    if _Trace.events is None:
+    if _TRACE.events is None:
         ready.call(block, *addresses)
         return
     started = time.perf_counter()
     ready.call(block, *addresses)
-    _Trace.events.append((ready.kernel.name, time.perf_counter() - started))
+    _TRACE.events.append((ready.kernel.name, time.perf_counter() - started))
 
 
 def launch_new(ready: Ready, block: bytes, nbytes: int, first: int, second: int | None):
@@ -99,13 +103,13 @@ def launch_new(ready: Ready, block: bytes, nbytes: int, first: int, second: int 
     counts.bytes_allocated += nbytes
     for meter in METERS:
         meter.add(memory, nbytes)
-    started = 0.0 if _Trace.events is None else time.perf_counter()
+    started = 0.0 if _TRACE.events is None else time.perf_counter()
     if second is None:
         ready.call(block, first, memory.address)
     else:
         ready.call(block, first, second, memory.address)
-    if _Trace.events is not None:
-        _Trace.events.append((ready.kernel.name, time.perf_counter() - started))
+    if _TRACE.events is not None:
+        _TRACE.events.append((ready.kernel.name, time.perf_counter() - started))
     return memory
 
 
@@ -114,8 +118,8 @@ def gemm(backend, *arguments) -> None:
     _COUNTS.products += 1
     started = time.perf_counter()
     backend.gemm(*arguments)
-    if _Trace.events is not None:
-        _Trace.events.append(("gemm", time.perf_counter() - started))
+    if _TRACE.events is not None:
+        _TRACE.events.append(("gemm", time.perf_counter() - started))
 
 
 def allocate(backend, nbytes: int):
@@ -171,17 +175,17 @@ def synchronize(backend) -> None:
 
 
 def start_trace() -> list[tuple[str, float]] | None:
-    """Begin to note (kernel, seconds) of every launch; returns what `stop_trace` puts back."""
-    before, _Trace.events = _Trace.events, []
+    """Begin to note (kernel, seconds) of every launch of this thread; returns what `stop_trace` puts back."""
+    before, _TRACE.events = _TRACE.events, []
     return before
 
 
 def take_trace() -> list[tuple[str, float]]:
     """What was noted since the last call."""
-    noted, _Trace.events = _Trace.events or [], []
+    noted, _TRACE.events = _TRACE.events or [], []
     return noted
 
 
 def stop_trace(before) -> None:
     """End noting, or go back to an outer one."""
-    _Trace.events = before
+    _TRACE.events = before

@@ -62,13 +62,16 @@ def check_file(option: str, name: str | None) -> None:
     Raises
     ------
     ArgumentError
-        It is no regular file, or its folder is not there.
+        It is no regular file, or its folder is not there or cannot be written to.
     """
     if name is None:
         return
     regular = name and "\0" not in name and (os.path.isfile(name) or not os.path.lexists(name))
-    if not regular or not os.path.isdir(os.path.dirname(name) or "."):
+    folder = os.path.dirname(name) or "."
+    if not regular or not os.path.isdir(folder):
         raise ArgumentError(f"{option} {name!r} is not a file in a folder that is there.")
+    if not os.access(folder, os.W_OK):
+        raise ArgumentError(f"{option} {name!r} is in a folder that cannot be written to.")
 
 
 def say(text: str, end: str = "\n", stream: TextIO | None = None) -> None:

@@ -5,6 +5,7 @@ Imports `forgenb.course` when it runs; what is judged and kept is decided there.
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable
@@ -143,7 +144,8 @@ def _check(arguments: Namespace) -> int:
     from forgenb.errors import ArgumentError
 
     folder, limits = WorkingFolder(arguments.folder), Limits(arguments.seconds, arguments.memory)
-    asked = [chapter(arguments.number)] if arguments.number else [each for each in chapters() if folder.find(each)]
+    wanted = arguments.number
+    asked = [each for each in chapters() if folder.find(each)] if wanted is None else [chapter(wanted)]
     if not asked:
         raise ArgumentError(f"no chapter is in {arguments.folder!r}: forgenb course open 0 puts the first one there")
     good = True
@@ -171,14 +173,18 @@ def _say_verdicts(verdicts: Iterable[Verdict], as_json: bool) -> None:
 
 def _grade(arguments: Namespace) -> int:
     from forgenb.course import grade, write_csv, write_json
+    from forgenb.errors import ArgumentError
+    from forgenb.interop.display import escaped
 
     check_file("--json", arguments.json)
     check_file("--csv", arguments.csv)
+    if arguments.json and arguments.csv and os.path.realpath(arguments.json) == os.path.realpath(arguments.csv):
+        raise ArgumentError(f"--json and --csv are both {arguments.csv!r}: give each a file of its own")
     grades = []
     with termination_interrupts():
         for each in grade(arguments.submissions, arguments.chapter, arguments.seconds, arguments.memory):
             grades.append(each)
-            say(_line(each))
+            say(escaped(_line(each)))
     if arguments.json:
         write_json(arguments.json, grades)
     if arguments.csv:
@@ -196,7 +202,7 @@ def _notebooks(arguments: Namespace) -> int:
     from forgenb.course import chapter, chapters, notebook
     from forgenb.storage.files import write_whole
 
-    asked: Iterable[Chapter] = [chapter(arguments.number)] if arguments.number else chapters()
+    asked: Iterable[Chapter] = chapters() if arguments.number is None else [chapter(arguments.number)]
     made = [(Path(arguments.out, each.path.stem + ".ipynb"), notebook(each)) for each in asked]
     Path(arguments.out).mkdir(parents=True, exist_ok=True)
     for path, content in made:

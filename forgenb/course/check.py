@@ -13,6 +13,9 @@ from ..errors import ArgumentError
 from . import exercises as _exercises  # noqa: F401  # fills the list
 from .exercise import EXERCISES, Exercise, Mistaken
 
+LONGEST = 2000
+"""Characters of what an error says; its own text may have megabytes."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -64,7 +67,7 @@ def check(number: str, answer: Callable) -> Verdict:
     Returns
     -------
     Verdict
-        To be printed; an answer that raises is a verdict too.
+        To be printed; an answer that raises anything but KeyboardInterrupt is a verdict too.
 
     Raises
     ------
@@ -85,7 +88,9 @@ def check(number: str, answer: Callable) -> Verdict:
         return Verdict(number, "failed", str(mistaken))
     except NotImplementedError:
         return unwritten(asked)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # such as sys.exit() in an answer
         file = getattr(getattr(answer, "__code__", None), "co_filename", None)
         return Verdict(number, kind(error), f"{asked.function} raises {told(error, file)}")
     return Verdict(number, "passed", f"{asked.function} is right on all hidden inputs.")
@@ -105,8 +110,19 @@ def kind(error: BaseException) -> str:
 def told(error: BaseException, file: str | None) -> str:
     """An error in words, with the last line of `file` that it went through, or its last line of all."""
     if isinstance(error, SyntaxError):
-        return f"{type(error).__name__}: {error.msg} (line {error.lineno})"
+        where = f" (line {error.lineno})" if error.lineno else ""
+        return f"{type(error).__name__}: {error.msg}{where}"
     frames = traceback.extract_tb(error.__traceback__)
     last = next((frame for frame in reversed(frames) if frame.filename == file), frames[-1])
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    words = _words(error)
+    text = f"{type(error).__name__}: {words}" if words else type(error).__name__
     return f"{text} (line {last.lineno}: {last.line})"
+
+
+def _words(error: BaseException) -> str:
+    """What an error says, cut; nothing where that raises another."""
+    try:
+        words = str(error)
+    except Exception:
+        return ""
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}..."

@@ -77,7 +77,7 @@ def chapter(number: str | int) -> Chapter:
     ArgumentError
         If there is none.
     """
-    wanted = str(number).zfill(2)
+    wanted = str(number).zfill(2) if number != "" else ""
     found = {each.number: each for each in chapters()}
     if wanted not in found:
         raise ArgumentError(f"there is no chapter {number!r}: there are {', '.join(found)}")

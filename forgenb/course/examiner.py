@@ -15,7 +15,10 @@ import json
 import os
 import random
 import re
+import signal
 import sys
+import threading
+import time
 import types
 from collections.abc import Callable
 from typing import Any
@@ -24,11 +27,9 @@ import numpy as np
 
 from ..errors import ArgumentError
 from . import watch
-from .check import Verdict, check, kind, told, unwritten
+from .check import LONGEST, Verdict, check, kind, told, unwritten
 from .exercise import EXERCISES, Exercise
 
-LONGEST = 2000
-"""Characters of an explanation; an error's own text may have megabytes."""
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}")
 
 
@@ -36,12 +37,14 @@ def main() -> None:
     """Answer the request on the standard input, and end without what the submission left to be done at the end."""
     channel = os.dup(1)
     request = json.loads(sys.stdin.buffer.read())
+    folder = os.path.dirname(request["file"])
     _silence()
     say = _speaker(channel, request["key"])
     _set_apart()
     before = watch.snapshot()
     random.seed(0)
     np.random.seed(0)
+    _follow(request["parent"])
     _limit(request["memory"])
     say(state="ready")
     names, ended = _run(request["file"])
@@ -58,7 +61,12 @@ def main() -> None:
         text = verdict.explanation
         if ended is not None and number == request["numbers"][-1] and EXERCISES[number].function in names:
             text = f"{text} The file itself {_end(ended, request['file'])}."
-        say(number=number, status=verdict.status, explanation=_settled(text), printed=_settled(heard.text))
+        say(
+            number=number,
+            status=verdict.status,
+            explanation=_settled(text, folder),
+            printed=_settled(heard.text, folder),
+        )
     say(state="end")
     os._exit(0)
 
@@ -118,6 +126,20 @@ def _later(number: str, answer: object) -> Verdict:
     return Verdict(number, "not written", "it is judged when the file has run.")
 
 
+def _follow(parent: int) -> None:
+    """End with all that the submission has started, once the process that judges is gone; else nobody would."""
+    if os.name != "posix":
+        return
+    own, ask, wait, end = os.getpid(), os.getppid, time.sleep, os.killpg
+
+    def watch_parent() -> None:
+        while ask() == parent:
+            wait(1.0)
+        end(own, signal.SIGKILL)
+
+    threading.Thread(target=watch_parent, daemon=True).start()
+
+
 def _limit(memory: int) -> None:
     """Bound the address space by `memory` bytes and each file too, where the system can do that."""
     try:
@@ -167,7 +189,7 @@ def _end(ended: BaseException, file: str) -> str:
     return f"ends with {told(ended, file)}"
 
 
-def _settled(text: str) -> str:
+def _settled(text: str, folder: str) -> str:
     """An explanation without what differs from run to run, of a length that can be read."""
-    text = ADDRESS.sub("0x...", text.replace(os.path.join(os.getcwd(), ""), ""))
+    text = ADDRESS.sub("0x...", text.replace(os.path.join(folder, ""), ""))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

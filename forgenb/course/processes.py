@@ -120,7 +120,7 @@ class _Process:
         self._listener = threading.Thread(target=_listen, args=(self._process.stdout, self._lines), daemon=True)
         self._listener.start()
         request = {"key": self._key, "file": os.path.join(folder, name), "numbers": self._numbers}
-        self._ask(request | {"memory": int(limits.memory * (1 << 30))})
+        self._ask(request | {"memory": int(limits.memory * (1 << 30)), "parent": os.getpid()})
 
     def _ask(self, request: dict[str, object]) -> None:
         assert self._process.stdin is not None

@@ -17,7 +17,7 @@ from pathlib import Path
 from ..errors import ArgumentError, CheckpointError
 from ..storage.documents import parsed
 from ..storage.files import write_whole
-from ..storage.opening import StrPath, read_small
+from ..storage.opening import StrPath, read_small, reason
 from .check import Verdict
 from .contents import Chapter
 from .notebooks import notebook
@@ -71,9 +71,11 @@ class WorkingFolder:
         ArgumentError
             A notebook is wanted, and what makes it is not installed.
         CheckpointError
-            It cannot be written.
+            It cannot be written, or something else has its name.
         """
         target = self._target(each, as_notebook)
+        if target.exists() and not target.is_file():
+            raise CheckpointError(f"{str(target)!r} is in the way, and no file: move it elsewhere.")
         if target.exists():
             return target, True
         content = _original(each, as_notebook)
@@ -132,10 +134,12 @@ class WorkingFolder:
             raise ArgumentError(
                 f"there is no {each.name} in {str(self.path)!r}: forgenb course open {int(each.number)} puts it there"
             )
-        kept, source = self._kept(), source_of(path)
+        self._kept()  # a damaged one is told before anything is judged
+        source = source_of(path)
         numbers = [exercise.number for exercise in each.exercises]
         verdicts = examine({**beside(path), each.name: source}, each.name, numbers, limits)
         statuses = {verdict.number: verdict.status for verdict in verdicts}
+        kept = self._kept()  # others may have been checked meanwhile
         kept[each.number] = {"content": _hash(source), "statuses": statuses}
         write_whole(self.path / PROGRESS, (json.dumps(kept, indent=1) + "\n").encode())
         return verdicts
@@ -155,7 +159,7 @@ class WorkingFolder:
             if path is None or each.number not in kept:
                 return Progress(path, {}, path is None)
             found = kept[each.number]
-            return Progress(path, dict(found["statuses"]), found["content"] == _hash(source_of(path)))
+            return Progress(path, dict(found["statuses"]), _is_still(path, found["content"]))
 
         return of
 
@@ -165,8 +169,8 @@ class WorkingFolder:
     def _make(self) -> None:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ArgumentError(f"{str(self.path)!r} cannot be a folder to work in: {error.strerror}") from error
+        except (OSError, ValueError) as error:  # a null character in the name is a ValueError
+            raise ArgumentError(f"{str(self.path)!r} cannot be a folder to work in: {reason(error)}") from error
 
     def _kept(self) -> dict:
         path = self.path / PROGRESS
@@ -185,6 +189,14 @@ class WorkingFolder:
 
 def _is_statuses(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(status, str) for status in value.values())
+
+
+def _is_still(path: Path, content: str) -> bool:
+    """Whether a copy is what was checked; one that cannot be read now is not."""
+    try:
+        return _hash(source_of(path)) == content
+    except CheckpointError:
+        return False
 
 
 def _original(each: Chapter, as_notebook: bool) -> bytes:

@@ -27,6 +27,11 @@ WORDS = {
 """What a routine does with a value that cannot be read -> what is shown of it."""
 
 
+def escaped(text: str) -> str:
+    """Text on one line, with escapes for what cannot be printed: terminals and XML take it as it is."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def unreadable(t: Tensor) -> str:
     """Why the elements cannot be shown; empty where they can."""
     planned = isinstance(t.memory, PlannedMemory)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ArgumentError
+from ..interop.display import escaped
 from ..routine.figures import check_figure_file, new_grid, write_figure
 
 __all__ = ["plot_attention"]
@@ -93,5 +94,5 @@ def _label(axes, labels: list[str], queries: int) -> None:
 
 def _plain(text: str) -> str:
     """Text without what a picture cannot show, or would read as a formula."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    shown = escaped(text)
     return shown.replace(" ", "\u2423").replace("$", r"\$") if shown.strip() == "" else shown.replace("$", r"\$")

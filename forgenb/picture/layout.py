@@ -1,9 +1,9 @@
 """Places for the boxes of a graph and paths for its arrows: rows from the top, each box below what it reads.
 
 A box without inputs stands just above the first that reads it. An arrow over several rows goes through a place of its
-own in each, so that it crosses no box. Rows are ordered by the mean place of their neighbours, as in Sugiyama, Tagawa
-and Toda, *Methods for visual understanding of hierarchical system structures* (1981); then boxes move as near to it as
-their order allows.
+own in each, so that it crosses no box; where these are too many, the longest arrows go straight. Rows are ordered by
+the mean place of their neighbours, as in Sugiyama, Tagawa and Toda, *Methods for visual understanding of hierarchical
+system structures* (1981); then boxes move as near to it as their order allows.
 
 Imports nothing of forgenb; it knows sizes and who reads whom.
 """
@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 __all__ = ["Arrow", "Layout", "Size", "arrows", "layered"]
 
 ACROSS, DOWN, MARGIN = 24, 36, 12
 """Pixels between two boxes of a row, between two rows, and around the picture."""
 ROUNDS = 8
+BENDS = 10_000
+"""The most places of arrows between rows: they cost time, and a leaf that n steps read would ask for n²/2 of them."""
 
 Size = tuple[float, float]
 Point = tuple[float, float]
@@ -68,6 +70,14 @@ def _ranks(count: int, links: Sequence[Arrow]) -> list[int]:
     return ranks
 
 
+def _direct(links: Sequence[Arrow], ranks: Sequence[int]) -> set[int]:
+    """The arrows, by their places in the list, that go without bends: the longest, where all together have too many."""
+    lengths = [ranks[head] - ranks[tail] - 1 for tail, head in links]
+    order = sorted(range(len(links)), key=lengths.__getitem__)
+    totals = accumulate(lengths[n] for n in order)
+    return {n for n, total in zip(order, totals) if total > BENDS and lengths[n]}
+
+
 class _Places:
     """Rows of boxes and of the bends of long arrows, in order, with the horizontal middle of each."""
 
@@ -80,16 +90,17 @@ class _Places:
         self.below: list[list[int]] = [[] for _ in sizes]
         for n, rank in enumerate(ranks):
             self.rows[rank].append(n)
-        self.chains = [self._chain(tail, head, ranks) for tail, head in links]
+        direct = _direct(links, ranks)
+        self.chains = [self._chain(tail, head, ranks, n in direct) for n, (tail, head) in enumerate(links)]
         self.heights = [max((sizes[n][1] for n in row if n < len(sizes)), default=0) for row in self.rows]
         self.x = [0.0] * len(self.widths)
         self.at = [0] * len(self.widths)
         self._number()
 
-    def _chain(self, tail: int, head: int, ranks: list[int]) -> list[int]:
+    def _chain(self, tail: int, head: int, ranks: list[int], direct: bool) -> list[int]:
         """The boxes and bends that an arrow goes through."""
         chain = [tail]
-        for rank in range(ranks[tail] + 1, ranks[head]):
+        for rank in () if direct else range(ranks[tail] + 1, ranks[head]):
             bend = len(self.widths)
             self.widths.append(0)
             self.above.append([])

@@ -120,8 +120,10 @@ def replacing(path: StrPath) -> Iterator[BinaryIO]:
         The file cannot be written; the old one is untouched and nothing else is left behind.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
+        if not target.name or "\0" in str(target):
+            raise OSError("it is no name of a file")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
         if target.exists() and not target.is_file():
             raise OSError("it is no regular file")
         try:

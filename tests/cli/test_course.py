@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -126,6 +127,14 @@ def test_submissions_are_graded(forgenb):
     assert [row["status"] for row in table] == ["passed", "not written", "not written", "error", "error", "error"]
 
 
+def test_names_of_files_move_no_cursor(forgenb, examined):
+    path = Path("in", "7\n8\x1b[2J")
+    path.mkdir(parents=True)
+    (path / "01.py").write_text("")
+    done = forgenb("course", "grade", "in")
+    assert done.out == "7\\n8\\x1b[2J/01.py: 01-1 passed, 01-2 not written, 01-3 not written\n"
+
+
 def test_limits_of_grading(forgenb, examined):
     Path("in").mkdir()
     Path("in/7.py").write_text("")
@@ -167,6 +176,13 @@ def test_refusals(refused, monkeypatch):
         "course", "grade", "in", "--json", "no/g.json"
     )
     assert "--csv '.' is not a file" in refused("course", "grade", "in", "--csv", ".")
+    assert "--json and --csv are both './in/g': give each a file of its own" in refused(
+        "course", "grade", "in", "--json", "in/g", "--csv", "./in/g"
+    )
+    monkeypatch.setattr("os.access", lambda path, mode: (path, mode) != ("in", os.W_OK))
+    assert "--csv 'in/g' is in a folder that cannot be written to" in refused("course", "grade", "in", "--csv", "in/g")
+    for words in (("open", ""), ("check", ""), ("notebooks", "", "--out", "nb")):
+        assert "there is no chapter ''" in refused("course", *words)
     assert "seconds must be above 0" in refused("course", "grade", "in", "--chapter", 1, "--seconds", 0)
     assert "invalid choice: 'opne'" in refused("course", "opne")
     assert "the following arguments are required: --out" in refused("course", "notebooks")

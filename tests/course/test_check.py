@@ -137,3 +137,41 @@ def test_a_gradient_is_that_of_a_mistake():
     assert agrees(fnb.tensor(wrong), wrong)
     for other in (fnb.tensor([1.0, 2.1]), fnb.tensor([[1.0, 2.0]]), wrong, None):
         assert not agrees(other, wrong)
+
+
+class Endless(Exception):
+    def __str__(self):
+        return "x" * 1_000_000
+
+
+class Wordless(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (SystemExit("so"), "sum_to raises SystemExit: so (line "),
+        (GeneratorExit(), "sum_to raises GeneratorExit (line "),
+        (Wordless(), "sum_to raises Wordless (line "),
+        (Endless(), f"sum_to raises Endless: {'x' * 2000}... (line "),
+        (SyntaxError("what"), "sum_to raises SyntaxError: what"),
+    ],
+)
+def test_whatever_is_raised_is_a_verdict(error, told):
+    def sum_to(dout, shape):
+        raise error
+
+    verdict = check("03-1", sum_to)
+    assert verdict.status == "error"
+    assert verdict.explanation.startswith(told)
+    assert "None" not in verdict.explanation
+
+
+def test_whoever_interrupts_is_not_judged():
+    def sum_to(dout, shape):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("03-1", sum_to)

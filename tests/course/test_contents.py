@@ -21,7 +21,7 @@ def test_all_chapters_in_order():
 def test_a_chapter_by_its_number():
     assert chapter(3) == chapter("3") == chapter("03")
     assert (chapter(3).name, chapter(3).title) == ("03_arrays.py", "From scalars to arrays")
-    for number in ("77", "../03", "x", "003"):
+    for number in ("77", "../03", "x", "003", ""):
         with pytest.raises(ArgumentError, match=f"there is no chapter {number!r}: there are 00, 01, 02, 03, "):
             chapter(number)
 

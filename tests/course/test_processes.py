@@ -1,6 +1,8 @@
 """Files are judged in processes of their own, whatever they do there."""
 
 import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -233,3 +235,40 @@ def test_equal_files_have_equal_verdicts(monkeypatch):
 def test_limits_must_be_some(name, value):
     with pytest.raises(ArgumentError, match=f"{name} must be above 0 and at most a million .*, got {value}"):
         Limits(**{name: value})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_nothing_runs_on_when_who_judges_is_killed(tmp_path):
+    """Neither an endless file nor what it has started."""
+    place = tmp_path / "numbers"
+    source = (
+        "import os, time\n"
+        "child = os.fork()\n"
+        "if child:\n"
+        f"    open({str(tmp_path / 'new')!r}, 'w').write(f'{{os.getpid()}} {{child}}')\n"
+        f"    os.rename({str(tmp_path / 'new')!r}, {str(place)!r})\n"
+        "while True: time.sleep(0.01)\n"
+    )
+    code = (
+        "import sys\nfrom forgenb.course.processes import Limits, examine\n"
+        "examine({'x.py': sys.argv[1].encode()}, 'x.py', ['01-1'], Limits())\n"
+    )
+    judge = subprocess.Popen([sys.executable, "-c", code, source])
+    deadline = time.monotonic() + 60
+    while not place.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    judge.kill()
+    judge.wait()
+    numbers = [int(number) for number in place.read_text().split()]
+    assert len(numbers) == 2
+    assert all(map(_gone, numbers))
+
+
+def test_a_file_may_go_elsewhere():
+    """Even into a folder that is not there any more."""
+    source = GOOD.replace("    raise NotImplementedError\n", "    open(__file__ + 'x')\n") + (
+        "import os, tempfile\nwith tempfile.TemporaryDirectory() as folder: os.chdir(folder)\n"
+    )
+    passed, missing, failed = judged(source)
+    assert (passed.status, failed.status) == ("passed", "failed")
+    assert "No such file or directory: '01_slopes.pyx'" in missing.explanation

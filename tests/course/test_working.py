@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from forgenb.course import Limits, Verdict, WorkingFolder, chapter
+from forgenb.course import Limits, Verdict, WorkingFolder, chapter, working
 from forgenb.errors import ArgumentError, CheckpointError
 
 ONE, THREE = chapter(1), chapter(3)
@@ -111,3 +111,31 @@ def test_a_place_that_is_no_folder(tmp_path):
     (tmp_path / "03_arrays.py").mkdir()
     with pytest.raises(CheckpointError, match="Is a directory"):
         WorkingFolder(tmp_path).reset(THREE)
+    with pytest.raises(CheckpointError, match="03_arrays.py' is in the way, and no file: move it elsewhere"):
+        WorkingFolder(tmp_path).open(THREE)
+    with pytest.raises(ArgumentError, match="cannot be a folder to work in: embedded null byte"):
+        WorkingFolder(tmp_path / "a\0b").open(THREE)
+
+
+def test_what_is_checked_at_the_same_time_is_kept(folder, examined, monkeypatch):
+    """Another process checks a chapter while this one waits for its own verdicts."""
+    folder.open(ONE)
+    folder.open(THREE)
+    quick = working.examine
+
+    def slow(*arguments):
+        monkeypatch.setattr(working, "examine", quick)
+        WorkingFolder(folder.path).check(ONE, Limits())
+        return quick(*arguments)
+
+    monkeypatch.setattr(working, "examine", slow)
+    folder.check(THREE, Limits())
+    assert folder.progress()(ONE).statuses["01-1"] == folder.progress()(THREE).statuses["03-1"] == "passed"
+
+
+def test_progress_is_told_though_a_copy_cannot_be_read(folder, examined):
+    path = folder.open(THREE)
+    folder.check(THREE, Limits())
+    path.write_bytes(b"x" * (1 + (1 << 20)))
+    assert not folder.progress()(THREE).current
+    assert folder.progress()(THREE).statuses["03-1"] == "passed"

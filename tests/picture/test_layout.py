@@ -167,3 +167,15 @@ def test_the_real_dot_answers():
     found = by_dot(find_dot(), sizes, links)
     assert len(found.middles) == len(sizes)
     assert all(len(path) % 3 == 1 for path in found.paths)
+
+
+def test_long_arrows_of_a_large_graph_go_straight(monkeypatch):
+    """Each of n steps reads the first: bends in every row would be n²/2."""
+    links = [(0, n) for n in range(1, 200)] + [(n, n + 1) for n in range(1, 199)]
+    monkeypatch.setattr("forgenb.picture.layout.BENDS", 1000)
+    found = layered([(40, 36)] * 200, links)
+    bends = [(len(path) - 4) // 6 for path in found.paths]
+    assert bends[:45] == [*range(45)]
+    assert sum(bends) <= 1000
+    assert all(len(path) == 4 for path in found.paths[45:])
+    assert len(found.middles) == 200

@@ -196,3 +196,11 @@ def test_arrays_that_lie_in_order_are_not_copied_before_they_are_encoded(tmp_pat
 def test_arguments_in_the_other_order_are_refused(tmp_path):
     with pytest.raises(ArgumentError, match="takes a file and a mapping.*in this order, and got dict and PosixPath"):
         fnb.save({"a": np.zeros(2)}, tmp_path / "a.safetensors")
+
+
+@pytest.mark.parametrize("name", ["", ".", "/", "a\0b", "a\0/b"])
+def test_what_is_no_name_of_a_file(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError, match="cannot be written: it is no name of a file"):
+        write_whole(name, b"new")
+    assert os.listdir(tmp_path) == []
