@@ -87,7 +87,8 @@ def test_what_functions_print_is_heard():
     """Not what the file prints; a bounded part, and with the verdict that it belongs to."""
     source = (
         "import sys\nprint('the file')\n"
-        "def curvature(f, x, h):\n    print('here', x, flush=True)\n    return (f(x + h) - 2 * f(x) + f(x - h)) / h**2\n"
+        "def curvature(f, x, h):\n    print('here', x, flush=True)\n"
+        "    return (f(x + h) - 2 * f(x) + f(x - h)) / h**2\n"
         "def gradient(*a): sys.stdout.write('long' * 1_000_000)\n"
         "def slope_along(*a): breakpoint()\n"
     )

@@ -134,7 +134,7 @@ def test_what_is_checked_at_the_same_time_is_kept(folder, examined, monkeypatch)
 
 
 def test_progress_is_told_though_a_copy_cannot_be_read(folder, examined):
-    path = folder.open(THREE)
+    path, _ = folder.open(THREE)
     folder.check(THREE, Limits())
     path.write_bytes(b"x" * (1 + (1 << 20)))
     assert not folder.progress()(THREE).current

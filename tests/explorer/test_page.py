@@ -89,10 +89,11 @@ HOSTILE = '</script><!--<script>alert("1")</script>&amp;\'\u2028@@data@@'
 
 def test_names_cannot_end_the_element_that_holds_them():
     page = neuron(name=HOSTILE).explore()
-    assert data(page)["entries"][0]["name"] == HOSTILE.replace("\u2028", r"\u2028") + "#0"
+    shown = HOSTILE.replace("\u2028", r"\u2028")
+    assert data(page)["entries"][0]["name"] == shown + "#0"
     assert len(re.findall("</script>", str(page), re.I)) == 2
     assert "<!--" not in str(page)
-    assert html.escape(HOSTILE) in str(page)
+    assert html.escape(shown) in str(page)
 
 
 def test_the_page_asks_for_nothing():
