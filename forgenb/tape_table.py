@@ -204,7 +204,7 @@ class Tape:
         if place is None:
             place = self._places[node.number] = len(self.entries)
             shapes = tuple(layout.shape for layout in node.layouts)
-            name = escaped(node.name)
+            name = escaped(str(node.name))
             name = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
             self.entries.append(Entry(place, name, (), shapes, node.layouts[0].dtype.name, leaf=node.leaf))
             self._known.add(node, outputs)

@@ -15,6 +15,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sys
 import threading
@@ -44,7 +45,7 @@ def main() -> None:
     before = watch.snapshot()
     random.seed(0)
     np.random.seed(0)
-    _follow(request["parent"])
+    _follow(request["parent"], folder)
     _limit(request["memory"])
     say(state="ready")
     names, ended = _run(request["file"])
@@ -126,15 +127,16 @@ def _later(number: str, answer: object) -> Verdict:
     return Verdict(number, "not written", "it is judged when the file has run.")
 
 
-def _follow(parent: int) -> None:
-    """End with all that the submission has started, once the process that judges is gone; else nobody would."""
+def _follow(parent: int, folder: str) -> None:
+    """Once the process that judges is gone, remove the folder and end all that runs there; else nobody would."""
     if os.name != "posix":
         return
-    own, ask, wait, end = os.getpid(), os.getppid, time.sleep, os.killpg
+    own, ask, wait, remove, end = os.getpid(), os.getppid, time.sleep, shutil.rmtree, os.killpg
 
     def watch_parent() -> None:
         while ask() == parent:
             wait(1.0)
+        remove(folder, ignore_errors=True)
         end(own, signal.SIGKILL)
 
     threading.Thread(target=watch_parent, daemon=True).start()

@@ -240,13 +240,13 @@ def test_limits_must_be_some(name, value):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_nothing_runs_on_when_who_judges_is_killed(tmp_path):
-    """Neither an endless file nor what it has started."""
+    """Neither an endless file nor what it has started; and its folder is gone."""
     place = tmp_path / "numbers"
     source = (
         "import os, time\n"
         "child = os.fork()\n"
         "if child:\n"
-        f"    open({str(tmp_path / 'new')!r}, 'w').write(f'{{os.getpid()}} {{child}}')\n"
+        f"    open({str(tmp_path / 'new')!r}, 'w').write(f'{{os.getpid()}} {{child}} {{os.getcwd()}}')\n"
         f"    os.rename({str(tmp_path / 'new')!r}, {str(place)!r})\n"
         "while True: time.sleep(0.01)\n"
     )
@@ -260,9 +260,10 @@ def test_nothing_runs_on_when_who_judges_is_killed(tmp_path):
         time.sleep(0.01)
     judge.kill()
     judge.wait()
-    numbers = [int(number) for number in place.read_text().split()]
+    *numbers, folder = place.read_text().split()
     assert len(numbers) == 2
-    assert all(map(_gone, numbers))
+    assert all(_gone(int(number)) for number in numbers)
+    assert not os.path.exists(folder)
 
 
 def test_a_file_may_go_elsewhere():
