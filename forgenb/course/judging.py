@@ -210,7 +210,7 @@ def _array(value: Any, given: str) -> np.ndarray:
     value = value.numpy() if isinstance(value, Tensor) else value
     try:
         return np.asarray(value, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise Mistaken(f"With {given} it returns {_named(value)}, which is no array of numbers.") from error
 
 

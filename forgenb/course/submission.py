@@ -148,7 +148,7 @@ def _read(learner: str, each: Chapter, place: Path, path: Path, others: dict[str
     try:
         return Submission(learner, each, path, {**others, each.name: source_of(place)})
     except CheckpointError as error:
-        return Submission(learner, each, path, problem=str(error).replace(str(place), path.as_posix()))
+        return Submission(learner, each, path, problem=str(error).replace(repr(str(place)), repr(path.as_posix())))
 
 
 def _is_answer(entry: Path) -> bool:

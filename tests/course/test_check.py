@@ -58,6 +58,7 @@ def test_hidden_inputs_are_the_same_each_time():
         ([1.0, 2.1], r"the numbers differ, most at \(1,\), by 0.1; 50% of them are off"),
         ("word", "it returns a str, which is no array"),
         ([[1.0, 2.0]], "it returns a list of one; return what is in it"),
+        (10**400, "it returns an int, which is no array"),
         ([2.0, 4.0], "With x: twice as much"),
     ],
 )

@@ -61,6 +61,7 @@ def test_a_bad_entry_is_its_own_problem(tmp_path):
     os.symlink(tmp_path / "aa", tmp_path / "gg")
     (tmp_path / "hh").mkdir()
     os.symlink("/etc/hostname", tmp_path / "hh/03_x.py")
+    (tmp_path / "i'\"/03_x.py").mkdir(parents=True)
     found = {each.learner: each.problem for each in submissions(tmp_path, 3)}
     assert found["aa"] == "more than one file is of chapter 03: 03_a.py, 03_b.py."
     assert found["bb"] == "there is no file of chapter 03 in it."
@@ -69,6 +70,7 @@ def test_a_bad_entry_is_its_own_problem(tmp_path):
     assert "is no notebook: it is no JSON that is read here" in found["ee"]
     assert found["gg"] == "it is no .py file, no notebook and no folder."
     assert found["hh"] == "'hh/03_x.py' is a link, which is not followed: put the file itself there."
+    assert found["i'\""].startswith("'i\\'\"/03_x.py' cannot be read: ")
     assert "04_link.py" not in next(s for s in submissions(tmp_path, 3) if s.learner == "ff").files
     assert submissions(tmp_path)[1].problem == "there is no file whose name begins with a chapter's number in it."
     assert submissions(tmp_path)[1].chapter is None
