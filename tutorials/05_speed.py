@@ -44,10 +44,11 @@ for backend, size in (("python", 300), ("cpu", 2**20)):
 # ## Vectors
 #
 # The interpreter must find out again and again what `*` means for the two things at hand. Machine code does not. But
-# that is only half of the distance. A processor also has **vector** registers, which hold 4, 8 or 16 `float32` side by
-# side, and instructions that add or multiply all of them at once. A compiler uses them if it can prove that the result
-# stays the same. Here are two loops. LLVM, which we met in chapter 4, writes a vector of eight numbers as
-# `<8 x float>`, so we can read off what it made of a loop.
+# that is only a part of the distance. A processor computes in **registers**, a few places for the numbers at hand. Some
+# of them are **vector** registers, which hold 4, 8 or 16 `float32` side by side, and there are instructions that add or
+# multiply all of them at once. A compiler uses them if it can prove that the result stays the same. Here are two loops.
+# LLVM, which we met in chapter 4, writes a vector of eight numbers as `<8 x float>`, so we can read off what it made of
+# a loop. (`float32[::1]` tells Numba that an array's elements lie side by side; vectors need that.)
 
 
 # %%
@@ -81,10 +82,12 @@ assert max(free) >= 2
 # %% [markdown]
 # The same loop, with vectors and without. In Python a division by zero raises an error, so after each division the
 # program must look whether to go on, and cannot do the next ones at the same time. In NumPy it gives infinity and goes
-# on. This is why forgenb compiles all kernels in NumPy's manner. *No branch on a value* is the first rule of fast
-# loops; `select(condition, a, b)` computes both sides and takes one.
+# on. This is why forgenb compiles all kernels in NumPy's manner. The first rule of fast loops is *no branch on a
+# value*, no `if` that asks about one of the numbers. `select(condition, a, b)` is not one: it computes both sides and
+# takes one of them.
 #
-# The second rule is about sums:
+# The second rule is about sums. `reassoc` allows the compiler to group an addition in another way, $a + (b + c)$ for
+# $(a + b) + c$.
 
 # %%
 in_order = vectors(total, "fadd")
@@ -136,12 +139,19 @@ assert len(sums) == 1
 #
 # This is *Amdahl's law*. Even with a million threads a tenth that stays serial allows no more than a factor of ten. To
 # wake a thread takes microseconds, so small launches stay on one.
-#
+
+# %%
+tenth = [1 / (0.1 + 0.9 / p) for p in (1, 4, 16, 10**6)]
+print("a tenth stays serial:", [f"{factor:.2f}" for factor in tenth])
+assert 9.99 < tenth[-1] < 10
+
+# %% [markdown]
 # ## Memory
 #
 # Now count. A number in `float32` has 4 bytes. The sum $x + y$ of two arrays reads 8 bytes for each result and writes
-# 4, and does a single floating-point operation, short *flop*. You need not count by hand: `fnb.compile` records a step
-# as a routine, `work()` of a routine has its bytes and flop, and `run()` does it again with the same inputs.
+# 4, and does a single floating-point operation, short *flop*. You need not count by hand. What `fnb.compile` records is
+# called a *routine*. Its `work()` has the bytes and the flop, those of products exactly and those of other kernels as
+# an estimate; its `run()` does it again with the same inputs.
 
 
 # %%
@@ -160,7 +170,7 @@ assert add.work() == {"bytes": 12 * n, "flop": n}
 # Twelve bytes for one flop. While they are on their way from memory, a core could do dozens. So what pays is to do more
 # with a number while it is here. Take a longer formula. Op by op, each of its twelve ops reads two arrays and writes
 # one; `fnb.stats` counts launches. The recorded step is **fused**: one kernel goes over the arrays once, and what is
-# between stays in registers, the few places where a core computes.
+# between stays in registers. The flop are twelve for each element, however it runs.
 
 
 # %%
@@ -191,9 +201,9 @@ assert fused.work()["bytes"] == 12 * n  # as much as one of the twelve
 # $I$, the flop for each byte, is the **intensity**. It is a property of the formula, not of the machine. Draw the rate
 # over the intensity, and the limit looks like a roof: it rises while memory is what holds us back, then it is flat. For
 # $B$ we take $-x$, which is little more than a copy, of an array that is larger than most *caches*, the small and fast
-# memories in between. For $P$ we take the best we know, a product of large matrices. A product of two $n \times n$
-# matrices has $2 n^3$ flop on $3 n^2$ numbers, so its intensity grows with $n$; chapter 6 shows how a program can
-# profit from that.
+# memories in between. For $P$ we take the best we know, a product of large matrices. In the product of two
+# $n \times n$ matrices each of the $n^2$ results is a sum of $n$ products. That makes $2 n^3$ flop on $3 n^2$ numbers,
+# so the intensity grows with $n$; chapter 6 shows how a program can profit from that.
 
 # %%
 negative = recorded(lambda x: -x, x)
@@ -238,9 +248,10 @@ assert intensities["matrix x vector"] < 0.5  # two flop for the four bytes of a 
 # %% [markdown]
 # How to read it. A dot on the slope waits for memory, and no cleverness in its arithmetic will help. It must move to
 # the right, as the formula did when it was fused. A dot may even lie above the slope, if its numbers were still in a
-# cache. A matrix times a vector has many flop and still sits on the slope: a GPT that writes one letter after the other
-# waits for its memory. And the small product is far below both limits: its flop take less time than calling it. For
-# small arrays the *call* is the third limit, and one recorded step instead of many ops is what helps there.
+# cache. A matrix times a vector has many flop and still sits on the slope. So a *GPT*, a network that goes on with a
+# text one letter after the other, waits for its memory. And the small product is far below both limits: its flop take
+# less time than calling it. For small arrays the *call* is the third limit, and one recorded step instead of many ops
+# is what helps there.
 #
 # ## Exercises
 #

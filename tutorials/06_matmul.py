@@ -35,8 +35,8 @@ assert fnb.stats().products == before + 1
 #
 # ## Three backward products
 #
-# A gradient $\bar y_{ij}$ arrives. Take one number $x_{ip}$ and ask where it is used: in row $i$ of the result, in
-# every column $j$, each time multiplied by $w_{pj}$. Add up over its uses, as always:
+# A gradient $\bar y_{ij}$ arrives; in code it is `dout`. Take one number $x_{ip}$ and ask where it is used: in row $i$
+# of the result, in every column $j$, each time multiplied by $w_{pj}$. Add up over its uses, as always:
 #
 # $$ \bar x_{ip} = \sum_j \bar y_{ij} \, w_{pj}, \qquad
 #    \bar w_{pj} = \sum_i x_{ip} \, \bar y_{ij}, \qquad
@@ -44,12 +44,13 @@ assert fnb.stats().products == before + 1
 #
 # The second is the same thought for $w_{pj}$, which is used in column $j$, in every row $i$; the third is chapter 3.
 # Look at the sums: they are matrix products again. The first runs over the *columns* of $w$ where a product would run
-# over rows, so $w$ must be turned over, that is, transposed:
+# over rows, so $w$ must be turned over, that is, *transposed*: $w^T$ has the rows of $w$ as its columns.
 #
 # $$ \bar x = \bar y \, w^T, \qquad \bar w = x^T \, \bar y, \qquad \bar b = \mathbf{1}^T \, \bar y, $$
 #
-# where $\mathbf{1}$ is a column of ones. You need not remember it. Only one way of multiplying $\bar y$, which is
-# $m \times n$, with $w$, which is $k \times n$, gives an $m \times k$ matrix as $\bar x$ must be.
+# where $\mathbf{1}$ is a column of ones. You need not remember it. If $m$, $k$ and $n$ differ, only one way of
+# multiplying $\bar y$, which is $m \times n$, with $w$, which is $k \times n$, gives an $m \times k$ matrix as
+# $\bar x$ must be.
 
 # %%
 dout = draws.normal(size=(m, n))
@@ -62,13 +63,14 @@ assert fnb.stats().products == before + 2
 assert fnb.gradcheck(fnb.ops.matmul, *values)
 
 # %% [markdown]
-# Two products, since forgenb adds up columns for $\bar b$ with less work than a product. Each of them has $2 m k n$
-# flop, as many as forward has, so backward costs twice as much as forward. That is the rule of thumb for whole
-# networks, too.
+# Two products, since forgenb adds up columns for $\bar b$ with less work than a product. Each of them multiplies and
+# adds once for every $i$, $j$ and $p$. That makes $2 m k n$ flop, as many as forward has, so backward costs twice as
+# much as forward. This is the rule of thumb for whole networks, too.
 #
 # Nothing is copied in order to transpose. A matrix lies in memory row after row. To read it by columns, one goes
 # through the same memory in other steps, and a product can be told so: `trans_a` and `trans_b`. Here is the closure of
-# the op. `product_gradient` is a product with these flags, and takes care of what comes next.
+# the op, which calls its operands `a` and `b`, and the third one `bias`. `product_gradient` is a product with these
+# flags, times a factor `alpha`, which is 1 here. It also takes care of batches, which come next.
 #
 # ```{literalinclude} /../forgenb/ops/matmul.py
 # :pyobject: matmul
@@ -81,9 +83,9 @@ assert fnb.gradcheck(fnb.ops.matmul, *values)
 
 # %%
 x, w = (fnb.tensor(given, requires_grad=True) for given in values[:2])
-y, seed = x @ w, fnb.tensor(dout)
+y, arriving = x @ w, fnb.tensor(dout)
 before = fnb.stats()
-y.backward(seed)
+y.backward(arriving)
 assert fnb.stats().products - before.products == 2
 assert fnb.stats().launches == before.launches
 
@@ -97,12 +99,16 @@ assert fnb.stats().launches == before.launches
 #
 # Now put all $x_c$ on top of each other, as one tall matrix $X$, and the same with $\bar y$. The sum over $c$ and the
 # sum over the rows of each $x_c$ become one long sum over the rows of $X$: it is $\bar w = X^T \bar Y$, one product.
-# forgenb sees that.
+# forgenb sees that: backward is two products again, and no kernel has to add anything up.
 
 # %%
 batch, dout = draws.normal(size=(5, m, k)), draws.normal(size=(5, m, n))
 x, w = fnb.tensor(batch, requires_grad=True), fnb.tensor(values[1], requires_grad=True)
-(x @ w).backward(fnb.tensor(dout))
+y, arriving = x @ w, fnb.tensor(dout)
+before = fnb.stats()
+y.backward(arriving)
+assert fnb.stats().products - before.products == 2
+assert fnb.stats().launches == before.launches
 each = sum(batch[c].T @ dout[c] for c in range(5))
 tall = batch.reshape(5 * m, k).T @ dout.reshape(5 * m, n)
 assert np.allclose(each, tall)
@@ -122,15 +128,18 @@ assert fnb.gradcheck(lambda a, c: a @ c, a, c)
 # ## The kernel
 #
 # This is the meaning of a product in the kernel language of chapter 4. A long sum is cut into blocks of 1024, so that
-# small numbers are not lost in a large total. The operands are flat, and `a_step` and `b_step` say how far the next
-# number of a row, or of a column, is.
+# small numbers are not lost in a large total; chapter 7 shows how much that helps. The operands are flat. `a_at` and
+# `b_at` say where a row or a column begins, `a_step` and `b_step` how far its next number is. `real(0)` is a zero of
+# the kernel's dtype.
 #
 # ```{literalinclude} /../forgenb/kernel/product.py
 # :pyobject: dot
 # ```
 #
-# The row kernel has a long list of such steps. What it does is short: find where row $i$ begins, and for each column
-# put a dot product there, and the bias.
+# The row kernel has a long list of such steps. They stand after the semicolon of its first line, where a kernel names
+# its *scalars*: single numbers, the same for all rows. What it does is short: find which matrix of the batch this is
+# and where row $i$ begins, and for each column put a dot product there, and the bias. (`alpha` is a factor, and with
+# another `beta` than 0 the product is added to what is there.)
 #
 # ```{literalinclude} /../forgenb/kernel/product.py
 # :pyobject: product_kernel
@@ -233,10 +242,12 @@ assert loads == [2 * size**3 // t for t in sides]
 # With $t = n$ everything is loaded once, which is the least there can be. So why not always? The $t^2$ sums must stay
 # where a load costs nothing, and that place is small. There is one on every level. A core has 16 or 32 vector
 # registers. With 32 long ones, forgenb keeps a tile of 12 rows and two vectors of columns in them; on other processors
-# it calls a library that works in the same way. The first cache then holds a *panel* of $w$ that one tile after another
+# large products go to a library that works in the same way. There are two or three caches, the first one small and near
+# to the core, each further one larger and slower. The first then holds a *panel* of $w$ that one tile after another
 # goes over, and the second holds a piece of $x$. On a GPU, a group of lanes has a memory in common. Here is the middle
-# of that kernel, with `tile` = 16. Each lane loads one number of both operands for all others; at `syncthreads` they
-# wait until all are there; then each goes on with its own sum.
+# of that kernel, where names in braces are filled in; `tile` is 16. Each lane loads one number of each operand into
+# `left` and `right`, for all lanes of the group; at `syncthreads` they wait until all are there; then each goes on with
+# its own sum.
 #
 # ```{literalinclude} /../backends/forgenb_cuda/templates.py
 # :start-at: total = {real}(0)
@@ -250,7 +261,7 @@ assert loads == [2 * size**3 // t for t in sides]
 # ## The same bits for any number of threads
 #
 # Threads share out tiles of the *result*. Each sum over $p$ belongs to one tile, so nobody else adds to it, and how
-# many threads there are cannot change a bit. `fnb.settings.threads` sets their number.
+# many threads there are cannot change a bit.
 
 # %%
 size = (300, 300)

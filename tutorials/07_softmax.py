@@ -9,8 +9,9 @@
 #
 # Everything below adds up rows, so first the rules of that. In $y_i = \sum_j x_{ij}$ each number is used once and with
 # slope 1, so each gets the gradient of its sum: $\bar x_{ij} = \bar y_i$. It is chapter 3 turned round: there forward
-# repeats and backward sums, here forward sums and backward repeats. A mean divides by $n$ on both ways. A maximum has
-# slope 1 at the entry that it took and 0 elsewhere; where several are equal, forgenb gives each an equal share.
+# repeats and backward sums, here forward sums and backward repeats. A mean of $n$ numbers divides by $n$, forward and
+# backward. A maximum has slope 1 at the element that it took and 0 elsewhere; where several are equal, forgenb gives
+# each an equal share.
 
 # %%
 import matplotlib.pyplot as plt
@@ -19,11 +20,11 @@ import numpy as np
 import forgenb as fnb
 
 rows = np.array([[1.0, 5.0, 5.0], [4.0, 0.0, 2.0]])
-seed = fnb.tensor(np.array([10.0, 1.0]))
+dout = fnb.tensor(np.array([10.0, 1.0]))
 gradients = {}
 for name in ("sum", "mean", "max"):
     x = fnb.tensor(rows, requires_grad=True)
-    getattr(x, name)(axis=1).backward(seed)
+    getattr(x, name)(axis=1).backward(dout)
     gradients[name] = x.grad.numpy()
     print(f"{name}:\n{gradients[name]}")
 assert gradients["sum"].tolist() == [[10, 10, 10], [1, 1, 1]]
@@ -78,9 +79,10 @@ assert np.allclose(shifted, fnb.ops.softmax(scores - 1000.0).numpy())
 assert abs(shifted.sum() - 1) < 1e-6
 
 # %% [markdown]
-# The kernel is a row program, as in chapter 4: largest score, exponentials and their sum, division. `queries`, `off`
-# and `stretch` hide a part of the row, which attention will need in chapter 12. Without it `seen` and `wide` are both
-# `n`.
+# The kernel works on a row, as in chapter 4: largest score, exponentials and their sum, division. `lane_max` does for a
+# maximum what `lane_sum` does for a sum; at `lane_barrier` the lanes wait until each has put what it has. `queries`,
+# `off` and `stretch` hide a part of the row, which attention will need in chapter 12. Without it `seen` and `wide` are
+# both `n`.
 #
 # ```{literalinclude} /../forgenb/ops/softmax.py
 # :pyobject: softmax_kernel
@@ -102,9 +104,9 @@ assert abs(shifted.sum() - 1) < 1e-6
 # $$ \bar x_k = \sum_j \bar p_j \, p_j \, (\delta_{jk} - p_k) = \bar p_k \, p_k - p_k \sum_j \bar p_j \, p_j
 #    = p_k \Bigl( \bar p_k - \sum_j p_j \, \bar p_j \Bigr). $$
 #
-# No matrix has to be made, one sum a row will do. It is the mean of the gradients, weighted by the probabilities: a
-# score is pushed by how far its own gradient is from that mean. And the rule needs $p$ but not $x$, so the output is
-# all that is saved.
+# The matrix of all these slopes need not be made, one sum a row will do. The sum is the mean of the gradients, weighted
+# by the probabilities: a score is pushed by how far its own gradient is from that mean. And the rule needs $p$ but not
+# $x$, so the output, called `y` in the kernel, is all that is saved.
 #
 # ```{literalinclude} /../forgenb/ops/softmax.py
 # :pyobject: softmax_grad_kernel
@@ -125,7 +127,7 @@ assert fnb.gradcheck(fnb.ops.softmax, draws.normal(size=(2, 5)))
 # That the gradients of a row add up to 0 is no surprise: shifting all scores changes nothing. And if all $\bar p_j$ are
 # equal, the gradient vanishes, since the probabilities always add up to 1. A check that starts backward from ones would
 # take *any* rule with this property for right, even one that returns nothing but zeros. That is why `fnb.gradcheck`
-# starts from random numbers.
+# starts from random numbers, as chapter 3 said.
 
 # %%
 x = fnb.tensor(draws.normal(size=4), requires_grad=True)
@@ -135,9 +137,9 @@ assert np.abs(x.grad.numpy()).max() < 1e-14
 # %% [markdown]
 # ## Cross entropy
 #
-# Let $y$ be the right class. The network gave it the probability $p_y$, and the loss is $L = -\log p_y$, the
-# **cross entropy**: 0 for certainty, $\log n$ for knowing nothing of $n$ classes, and without limit for being sure of
-# something wrong. Over several rows it is the mean. Put softmax into it:
+# Let $y$ now be the number of the right class. The network gave it the probability $p_y$, and the loss is
+# $L = -\log p_y$, the **cross entropy**: 0 for certainty, $\log n$ for knowing nothing of $n$ classes, and without
+# limit for being sure of something wrong. The loss of several rows is the mean of theirs. Put softmax into it:
 #
 # $$ L = -\log \frac{e^{x_y}}{\sum_k e^{x_k}} = \log \sum_k e^{x_k} - x_y. $$
 #
@@ -145,6 +147,8 @@ assert np.abs(x.grad.numpy()).max() < 1e-14
 # **log-sum-exp** of the row. It is made safe with the same shift, which comes out of the logarithm as a sum:
 #
 # $$ \log \sum_k e^{x_k} = m + \log \sum_k e^{x_k - m}. $$
+#
+# The kernels share a function for it, which returns the two parts of this sum:
 #
 # ```{literalinclude} /../forgenb/ops/log_softmax.py
 # :pyobject: log_sum_of
@@ -155,8 +159,12 @@ assert np.abs(x.grad.numpy()).max() < 1e-14
 #
 # $$ \bar x_k = (p_k - \delta_{ky}) \, \bar L. $$
 #
+# That is for one row, where $\bar L$ is what the row's own loss gets. A mean over rows gives each of them its share,
+# which is the kernel's `scale`.
+#
 # There is one kernel for each direction. Besides the logits, one number a row is saved, its log-sum-exp: `exp(x - lse)`
-# makes the probabilities again. A loss that does without the steps in between is called *fused*.
+# makes the probabilities again. As in chapter 5, what leaves no steps in between to memory is called *fused*. And
+# $x_y - m$ is taken first, since $m$ may be large and the difference small.
 #
 # ```{literalinclude} /../forgenb/ops/cross_entropy.py
 # :pyobject: cross_entropy_kernel
@@ -186,8 +194,8 @@ assert fnb.gradcheck(lambda x: fnb.ops.cross_entropy(x, [0, 2, 2]), three)
 # gradient, infinity times 0, is not a number. The gradient of a weight is a sum over rows, so one such row ruins every
 # weight of the network. And it is the row that there was most to learn from.
 #
-# Watch both ways as the right score falls behind the other one. `fnb.ops.logsumexp` has the shift in it, and serves to
-# have a loss for each row; `fnb.ops.log` of `fnb.ops.softmax` is the way through probabilities.
+# Watch both ways as the right score falls behind the other one. `fnb.ops.logsumexp` has the shift in it; here it makes
+# a loss for each row. `fnb.ops.log` of `fnb.ops.softmax` is the way through probabilities.
 
 # %% {"mystnb": {"image": {"alt": "Two lines rise together; the one through probabilities ends at a gap of about 100"}}}
 gaps = np.linspace(0, 150, 151).astype("float32")
