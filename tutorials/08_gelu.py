@@ -1,10 +1,13 @@
 # %% [markdown]
 # # 8. What bends: GELU and friends
 #
-# A layer multiplies its input by a matrix. Two layers in a row multiply by two matrices, and that is one matrix again:
-# stacking gains nothing, unless something between them is not a straight line. An **activation** is a function that is
-# applied to each number between two layers. It has one job, to bend. This chapter derives the slopes of eight of them,
-# and looks at the two ways in which a slope can go wrong: it can *break*, and it can *vanish*.
+# A layer multiplies its input by a matrix. Two layers in a row multiply by two matrices, and that is one matrix again
+# (with a bias in each it is one matrix and one bias): stacking gains nothing, unless something between them is not a
+# straight line. An **activation** is a function that is applied to each number between two layers. It has one job, to
+# bend. This chapter derives the slopes of eight of them, and looks at the two ways in which a slope can go wrong: it
+# can *break*, and it can *vanish*.
+#
+# Below, NumPy's `lstsq` looks for the one matrix that comes nearest to two layers with a bend, and it is not near.
 
 # %%
 import matplotlib.pyplot as plt
@@ -28,7 +31,7 @@ assert not np.allclose(x @ best, np.maximum(x @ first, 0) @ second)  # with a be
 # $$ \bar x_i = f'(x_i) \, \bar y_i. $$
 #
 # All that is left to do is to find $f'$, and to write it so that it survives floating point. `slope_of` asks forgenb
-# for it: with a seed of ones, the gradient *is* the slope.
+# for $f$ and $f'$: if the gradient that arrives is 1 everywhere, the one that comes out *is* the slope.
 
 
 # %%
@@ -50,8 +53,8 @@ def slope_of(f, values):
 #
 # Their slopes are 1 on the right, and 0 or $a$ on the left. *At* 0 there is none: from the right it is 1, from the left
 # it is not. Such a place is a **kink**. Something must be returned there. forgenb takes the slope from the left, on
-# every machine alike. `fnb.gradcheck` is stricter: differences have no answer at a kink, and it says so by an
-# `fnb.errors.ArgumentError`.
+# every machine alike. `fnb.gradcheck` is stricter. It looks at both sides, as chapter 1 said, and where they differ it
+# refuses to judge, by an `fnb.errors.ArgumentError`.
 
 # %%
 points = np.array([-2.0, -0.5, 0.0, 0.5, 2.0])
@@ -66,9 +69,10 @@ except fnb.errors.ArgumentError as error:
 assert "not differentiable here: at entry (2,)" in refused
 
 # %% [markdown]
-# A number hardly ever lies exactly on a kink, so that does no harm. The flat side does. If a column of $x W$ is below
-# 0 for *every* example, its slope is 0 for every example, and so is the gradient of its weights. They will never change
-# again: the unit is **dead**. The leak keeps it alive.
+# A number hardly ever lies exactly on a kink, so that does no harm. The flat side does. A column of $x w$ belongs to
+# one neuron. If it is below 0 for *every* example, the slope is 0 for every example, and so is the gradient of the
+# neuron's weights. As long as the examples stay what they are, the weights will not change again: the neuron is
+# **dead**. The leak keeps it alive.
 
 # %%
 examples = np.abs(draws.normal(size=(20, 3)))
@@ -80,7 +84,8 @@ for f, alive in ((fnb.ops.relu, False), (fnb.ops.leaky_relu, True)):
 # %% [markdown]
 # ## An S: sigmoid and tanh
 #
-# `fnb.ops.sigmoid` squeezes all numbers between 0 and 1. It is softmax for two classes, of which one has the score 0.
+# `fnb.ops.sigmoid` squeezes all numbers between 0 and 1. It is `fnb.ops.softmax` for two classes, of which one has the
+# score 0: divide $e^x / (e^x + 1)$ by $e^x$ above and below.
 #
 # $$ \sigma(x) = \frac{1}{1 + e^{-x}}, \qquad
 #    \sigma'(x) = \frac{e^{-x}}{(1 + e^{-x})^2} = \frac{1}{1 + e^{-x}} \cdot \frac{e^{-x}}{1 + e^{-x}}
@@ -98,6 +103,7 @@ z = np.linspace(-6, 6, 601)
 s, ds = slope_of(fnb.ops.sigmoid, z)
 t, dt = slope_of(fnb.ops.tanh, z)
 assert np.allclose(s, 1 / (1 + np.exp(-z)))
+assert np.allclose(s, fnb.ops.softmax(np.stack([z, 0 * z], axis=1)).numpy()[:, 0])
 assert np.allclose(ds, s * (1 - s))
 assert np.allclose(t, 2 / (1 + np.exp(-2 * z)) - 1)
 assert np.allclose(dt, 1 - t * t)
@@ -107,8 +113,9 @@ assert np.allclose(dt, 1 - t * t)
 #
 # Far out an S is flat: it **saturates**. There a large change of $x$ hardly changes $y$, and backward hardly gets
 # through. In `float32` it is worse than that: $\sigma(20)$ is rounded to 1, and a slope of $1 \cdot (1 - 1)$ is 0.
-# Chapter 7 has seen the remedy. A loss that is computed from logits has the sigmoid or softmax *inside*, where its flat
-# ends cancel with those of the logarithm.
+# Chapter 7 has seen the remedy. A loss that is computed from logits has the sigmoid or softmax *inside*. Where that is
+# flat near 0 the logarithm is steep, and the two cancel: the slope of $\log \sigma(x)$ is $\sigma'(x) / \sigma(x)$, and
+# that is $1 - \sigma(x)$.
 
 # %%
 far = np.array([5.0, 10.0, 20.0], "float32")
@@ -203,10 +210,10 @@ assert exact_slope.max() > 1.12
 # :pyobject: gelu_grad_kernel
 # ```
 #
-# A kernel for one number has no `if`: `select(a, b, c)` is `b` where `a` holds and `c` elsewhere. Both are computed,
-# and a loop over many numbers can do several at once, as in chapter 5. That is also why the formula must not break on
-# the side that is thrown away. Far on the left the gate is $1/\infty = 0$, and infinity times 0 is not a number; far on
-# the right $x^2$ overflows. Beyond 30 the answer is known, so the formula is asked for $x = 0$ there.
+# A kernel for one number has no `if` but `select`, so that a loop can do several at once, as in chapter 5. Here it
+# keeps the ends safe. At $-\infty$ the gate is $1/\infty = 0$, and infinity times 0 is not a number; far on both sides
+# $x^2$ overflows, and in the slope it meets a factor 0. But beyond 30 the answer is known, so `select` takes that. In
+# the slope another one hands the formula 0 instead of such an $x$, so that nothing overflows on the way.
 
 # %%
 u2 = 2 * np.sqrt(2 / np.pi) * (z + 0.044715 * z**3)

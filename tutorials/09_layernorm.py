@@ -12,7 +12,7 @@
 #
 # $$ \mu = \frac{1}{n} \sum_k x_k, \qquad c_j = x_j - \mu, \qquad v = \frac{1}{n} \sum_k c_k^2. $$
 #
-# The root of the variance is the spread. Divide by it:
+# The root of the variance is the spread, also called *standard deviation*. Divide by it:
 #
 # $$ r = \frac{1}{\sqrt{v + \epsilon}}, \qquad \hat x_j = c_j \, r, \qquad y_j = \gamma_j \, \hat x_j + \beta_j. $$
 #
@@ -20,7 +20,7 @@
 # 0, and $\epsilon$ keeps us from dividing by it. The *gain* $\gamma$ and the *shift* $\beta$ are parameters, one number
 # for each column: if another mean and spread serve the network better, it can learn them.
 #
-# `fnb.ops.layernorm` is this function. Compare it with the formulas:
+# `fnb.ops.layernorm` is this function. Compare it with the formulas (`std` of NumPy is the spread):
 
 # %%
 import matplotlib.pyplot as plt
@@ -91,8 +91,8 @@ assert abs(one_pass / exact - 1) > 0.5
 assert abs(two_passes / exact - 1) < 1e-3
 
 # %% [markdown]
-# Two functions look at a row, and the kernel calls them. `lanes` goes over the row, as in chapter 4, `lane_sum` is what
-# was accumulated on the way, and `fma(a, b, c)` is $ab + c$ with a single rounding.
+# Two functions look at a row, and the kernel calls them. `lanes`, `accumulate`, `lane_sum` and `fma` are those of
+# chapter 4, and `rstd` is our $r$.
 #
 # ```{literalinclude} /../forgenb/ops/layernorm.py
 # :pyobject: mean_of
@@ -108,7 +108,8 @@ assert abs(two_passes / exact - 1) < 1e-3
 #
 # ## Backward, step by step
 #
-# A gradient $\bar y_j$ arrives. We walk back through the steps, and where a number was used several times, we add.
+# A gradient $\bar y_j$ arrives. We walk back through the steps, and where a number was used several times, we add. The
+# code calls $\bar x$ `dx`, $\bar v$ `dv` and so on, and what arrives `dout`.
 #
 # **Gain and shift.** $\gamma_j$ and $\beta_j$ are used once in every row $i$, so they get sums over the rows, as in
 # chapter 3. What goes on to $\hat x_j$ gets the name $g_j$:
@@ -187,16 +188,16 @@ assert np.allclose(moved, y.numpy(), atol=1e-4)
 # The kernel needs three sums over the row, besides the mean: of the squared distances, of $g$, and of $g$ times the
 # distance. It gathers them in one pass as `v`, `a` and `b`. A last pass writes $\bar x$, where `d` is the distance
 # $c_j$; $\hat x_j \hat x_k = c_j c_k r^2$ puts the square of `rstd` into `b`. Nothing was saved but `x` and `gamma`:
-# mean and variance are made again, since that costs less than to keep and fetch them.
+# mean and variance are made again. The row has to be read anyway, and waits in a cache for the second look.
 #
 # ```{literalinclude} /../forgenb/ops/layernorm.py
 # :pyobject: layernorm_grad_kernel
 # ```
 #
 # $\bar\gamma$ and $\bar\beta$ are sums over rows, and rows are what threads share out. If all threads added to the same
-# numbers, they would get in each other's way. So a block of 32 rows has sums of its own, and these are added up at the
-# end. The blocks are the same for any number of threads, and so are the bits of the result; `fnb.settings.threads` says
-# how many there are.
+# numbers, they would get in each other's way, as chapter 10 shows. So a block of 32 rows has sums of its own, and these
+# are added up at the end: one `row` of this kernel is such a block. The blocks are the same for any number of threads,
+# and so are the bits of the result.
 
 # %%
 many = draws.normal(size=(500, 64))

@@ -79,8 +79,8 @@ assert not np.allclose(grad, W.grad.numpy())
 # ## A race
 #
 # Threads fall into the same trap, at random. To add is three steps: *read* the number, *add* to it in a register,
-# *write* it back. Let two threads add 1 to the same number. Each does its steps in order, but nobody says how the two
-# mix. There are twenty ways, so try them all.
+# *write* it back. Let two threads, A and B, add 1 to the same number. Each does its steps in order, but nobody says how
+# the two mix. A takes three of the six turns, and there are twenty ways to choose these, so try them all.
 
 
 # %%
@@ -113,7 +113,7 @@ assert results.count(1) == 18
 # ## Atomics do not give the same bits
 #
 # Processors have an *atomic* addition, whose three steps cannot be split. Then nothing is lost. But the threads still
-# arrive in any order, and addition of floating-point numbers rounds after each step, so the order matters:
+# arrive in any order, and for floating-point numbers the order matters, as in chapter 5:
 
 # %%
 big, small = np.float32(2**24), np.float32(1)
@@ -138,7 +138,7 @@ assert len(found) > 20
 
 # %% [markdown]
 # All of them are good sums. But a training run that cannot be repeated is hard to debug: you never know whether it was
-# your change or the order. So forgenb uses no atomics. The order is made part of the result.
+# your change or the order. So forgenb adds up no numbers with atomics. The order is made part of the result.
 #
 # ## A plan: whose turn it is
 #
@@ -161,7 +161,8 @@ assert order[ids[order] == the].tolist() == [0, 3, 6, 9]
 # from first to last.
 #
 # The plan comes from *counting*: how often is each id there, so where does its list begin; then each position is put
-# into the next free place of its list. That is two passes over the ids, and one thread does it.
+# into the next free place of its list. That is two passes over the ids, and one thread does it: `lanes(1)` has a turn
+# for a single lane. In `place` stand first the counts and then the next free places.
 #
 # ```{literalinclude} /../forgenb/ops/scatter.py
 # :pyobject: scatter_plan_kernel

@@ -20,7 +20,7 @@
 # $$ \bar x_i = \frac{m_i}{1 - p} \, \bar y_i. $$
 #
 # It is the same function, with the same mask, of another input. `fnb.ops.dropout` takes $p$ and a **seed**, the number
-# that all of a mask follows from.
+# that all of a mask follows from, as all random numbers follow from that of `fnb.seed`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -48,17 +48,18 @@ assert fnb.gradcheck(lambda x: fnb.ops.dropout(x, 0.25, seed=7), values)
 # the draws come in a row: thread 2 cannot begin before it is known how many thread 1 will take.
 #
 # A **counter hash** has no state. It is a plain function of the seed and of the *place* $i$, so scrambled that its
-# results look random. Any thread can ask for any place, in any order, twice if it likes.
+# results look random. Any thread can ask for any place, in any order, twice if it likes. From the hash comes a number
+# $u_i$ with $0 \le u_i < 1$, and
 #
-# $$ u_i = \operatorname{hash}(\mathrm{seed}, i), \qquad m_i = 1 \text{ where } u_i \ge p. $$
+# $$ m_i = 1 \text{ where } u_i \ge p, \qquad m_i = 0 \text{ elsewhere}. $$
 #
 # ## A hash that mixes
 #
 # Computers calculate with 32-bit integers modulo $2^{32}$, which throws high digits away, and so the first idea is to
 # multiply by a large odd number. That is not enough. Multiplication carries to the left only: a low bit of the result
-# never hears of a high bit of the input. And neighbours always have the same distance. So the hash shifts high bits
-# down and combines them by *exclusive or*, $\oplus$, and shifts by a number that depends on the input itself. With
-# $\gg$ for a shift to the right:
+# never hears of a high bit of the input. And the results of neighbours always have the same distance. So the hash
+# shifts high bits down and combines them by *exclusive or*, $\oplus$, and shifts by a number that depends on the input
+# itself. With $\gg$ for a shift to the right, and all modulo $2^{32}$, the input $x$ becomes $h$:
 #
 # $$ \begin{aligned}
 # s &= 747796405 \, x + 2891336453 \\
@@ -78,6 +79,8 @@ for bit in range(32):
     flips.append(np.unpackbits(changed.view(np.uint8)).sum() / len(places))
 print(f"from {min(flips):.2f} to {max(flips):.2f} of 32 bits change")
 assert 15 < min(flips) <= max(flips) < 17
+low = np.uint32(747796405) * places ^ np.uint32(747796405) * (places ^ np.uint32(1 << 31))
+assert (low == 1 << 31).all()  # multiplying alone: the highest bit reaches no other
 
 # %% [markdown]
 # The eye is a good judge too. Here are two masks for 64 rows of 64 numbers, one made by multiplying alone, and one made
@@ -105,15 +108,16 @@ assert max(abs(likeness(hashed, far) - 0.5) for far in range(1, 200)) < 0.05
 # %% [markdown]
 # ## The kernel
 #
-# Seed and place are mixed first, and then hashed. `add32`, `mul32`, `xor32` and `shr32` are arithmetic on 32-bit
-# integers.
+# Seed and place are mixed first, and then hashed: the place times a large odd number, exclusive or the seed, is the $x$
+# of the formulas. `add32`, `mul32`, `xor32` and `shr32` are arithmetic on 32-bit integers.
 #
 # ```{literalinclude} /../forgenb/ops/dropout.py
 # :pyobject: uniform
 # ```
 #
 # `unit_from_bits` takes the upper 24 bits and divides by $2^{24}$. A `float32` has 24 binary digits, so nothing is
-# rounded, and every machine has the same $u_i$ to the last bit. The kernel of dropout is one line:
+# rounded, and every machine has the same $u_i$ to the last bit. The kernel of dropout is one line. A map kernel that
+# begins with `index` is told the place of its element, and `scale` is $1 / (1 - p)$:
 #
 # ```{literalinclude} /../forgenb/ops/dropout.py
 # :pyobject: dropout_kernel
@@ -147,9 +151,10 @@ assert np.array_equal((u >= 0.25).reshape(4, 6), kept)
 # %% [markdown]
 # ## Are enough kept?
 #
-# Of $n$ numbers about $(1 - p) \, n$ should be kept, but not exactly that many. If each is decided for itself, the
-# share that is kept has the standard deviation $\sqrt{p (1 - p) / n}$; a good mask is nearly always within four of
-# these. And over many seeds the *mean* of the result must be the input again.
+# Of $n$ numbers about $(1 - p) \, n$ should be kept, but not exactly that many. A single $m_i$ is 1 with probability
+# $1 - p$, so its variance is $p (1 - p)$. If each is decided for itself, variances add up, and the share that is kept
+# has the standard deviation $\sqrt{p (1 - p) / n}$. A good mask is nearly always within four of these. And over many
+# seeds the *mean* of the result must be the input again.
 
 # %%
 n = 100_000

@@ -7,17 +7,20 @@
 #
 # ## Queries, keys and values
 #
-# Three matrices make three rows of each row. A **query** says what a row looks for, a **key** what it has to offer, and
-# a **value** what it hands over if it is chosen. The **score** of row $i$ for row $j$ is the product of the one's query
-# and the other's key, a large number where they point the same way. Softmax turns the scores of a row into weights, and
-# the result is the mean of the values with these weights:
+# Three matrices of parameters make three rows of each row, with $d$ numbers each. A **query** says what a row looks
+# for, a **key** what it has to offer, and a **value** what it hands over if it is chosen. The **score** of row $i$ for
+# row $j$ multiplies the one's query and the other's key, number by number, and adds up: it is large where they point
+# the same way. Softmax turns the scores of a row into weights, and the result is the mean of the values with these
+# weights:
 #
 # $$ S_{ij} = \frac{1}{\sqrt d} \sum_k Q_{ik} K_{jk}, \qquad P_{ij} = \frac{e^{S_{ij}}}{\sum_l e^{S_{il}}}, \qquad
 #    Y_{ij} = \sum_l P_{il} V_{lj}. $$
 #
-# `fnb.ops.unfused_attention` is this, step by step. In NumPy:
+# `fnb.ops.unfused_attention` is this, one op after the other. In NumPy:
 
 # %%
+import re
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -39,9 +42,9 @@ assert np.allclose(P.sum(axis=1), 1)
 assert np.allclose(Y, fnb.ops.unfused_attention(Q, K, V).numpy())
 
 # %% [markdown]
-# Why $\sqrt d$? A sum of $d$ products of random numbers with spread 1 has the spread $\sqrt d$. Without the division,
-# longer rows have larger scores, softmax gives nearly everything to one of them, and there it is flat: it saturates, as
-# in chapter 8.
+# Why $\sqrt d$? The product of two independent random numbers with mean 0 and variance 1 has variance 1 too. Variances
+# add up, so a sum of $d$ such products has the spread $\sqrt d$. Without the division, longer rows have larger scores,
+# softmax gives nearly everything to one of them, and there it is flat: it saturates, as in chapter 8.
 
 # %%
 long = draws.normal(size=(2, 64, 256))
@@ -106,7 +109,8 @@ assert not v.grad.numpy()[3:].any()
 #
 # $$ \bar Q = \bar S \, K / \sqrt d, \qquad \bar K = \bar S^T Q / \sqrt d. $$
 #
-# A key was used by all later rows, and $\bar S^T$ adds up what they say.
+# A key was used by its own row and all later ones, and the product with $\bar S^T$ adds up what they say. As in chapter
+# 9, `dP` is $\bar P$ in code.
 
 # %%
 dY = draws.normal(size=(t, d))
@@ -122,10 +126,11 @@ assert fnb.gradcheck(causal, Q, K, V)
 # %% [markdown]
 # ## Heads
 #
-# One softmax has one focus. To look for several things at once, cut the columns into $h$ **heads** of $d = c / h$
-# columns each, let every head attend for itself, and put the results side by side again. In practice one product makes
-# all queries, keys and values, so a row holds $3c$ numbers: first the queries, head after head, then keys, then values.
-# Cutting is a `reshape`, and moving the head in front of the rows is a `transpose`:
+# One softmax has one focus. To look for several things at once, let queries, keys and values have $c$ columns, cut
+# these into $h$ **heads** of $d = c / h$ columns each, let every head attend for itself, and put the results side by
+# side again. In practice one product makes all queries, keys and values, so a row holds $3c$ numbers: first the
+# queries, head after head, then keys, then values. Cutting is a `reshape`, and moving the head in front of the rows is
+# a `transpose`:
 
 
 # %%
@@ -142,7 +147,7 @@ def by_hand(qkv, heads):
 # %% [markdown]
 # The last line moves the rows back to the front *before* it merges the heads. A `reshape` alone has the right shape
 # too, and mixes numbers of different rows; it is the commonest mistake here. `fnb.ops.split_heads` and
-# `fnb.ops.merge_heads` are the two moves as ops. `fnb.ops.attention` is the whole of it in one:
+# `fnb.ops.merge_heads` are the two moves as ops. `fnb.ops.attention` is the whole of it in one, causal mask included:
 
 # %%
 packed, dout = draws.normal(size=(2, 5, 3 * 8)), draws.normal(size=(2, 5, 8))
@@ -163,26 +168,30 @@ for ours, theirs in zip(*found, strict=True):
 assert fnb.gradcheck(lambda qkv: fnb.ops.attention(qkv, 2), packed[:1, :3])
 
 # %% [markdown]
-# It cuts without copying. A head is a *view*: the same numbers, with other distances from one row to the next. The
-# second bracket has the distances along batch, head, row and column, and the last number says where the view begins.
+# `fnb.ops.attention` cuts without copying. A head is a *view*: the same numbers in memory, read with other distances
+# from one to the next. In the last line the second bracket has the distances along batch, head, row and column, and the
+# last number says where the view begins.
 #
 # ```{literalinclude} /../forgenb/ops/attention.py
 # :pyobject: heads_of
 # ```
 #
 # And it saves less. Ours keeps $P$ for backward, and more of its kind: $t^2$ numbers a head, which is most of the
-# memory where $t$ is large. The op keeps its input and computes $P$ again, a few heads at a time. `fnb.Tape` tells:
+# memory where $t$ is large. The op keeps its input alone and computes $P$ again, a few heads at a time. `fnb.Tape`
+# tells:
 
 # %%
 wide = fnb.tensor(draws.normal(size=(1, 128, 3 * 8)), requires_grad=True)
+summaries = []
 for f in (by_hand, fnb.ops.attention):
     with fnb.Tape() as tape:
         f(wide, 2)
-    summary = str(tape).splitlines()[-1]
-    print(summary)
-assert ", 24.6KB saved," in summary
+    summaries.append(str(tape).splitlines()[-1])
+    print(summaries[-1])
+assert ", 24.6KB saved," in summaries[1]
 assert 128 * 24 * 8 == 24_576  # bytes of the input, and nothing else
-assert 2 * 128 * 128 * 8 == 262_144  # bytes of the weights of two heads
+weights = 2 * 128 * 128 * 8  # bytes of the weights of two heads
+assert float(re.search(r"(\d+)KB saved", summaries[0])[1]) * 1000 > weights == 262_144
 
 # %% [markdown]
 # ## A picture
@@ -226,9 +235,10 @@ assert weights[1].diagonal(-1).min() > 0.9
 # all: $n$ scores a head for a text of $n$ rows instead of $n^2$. Up to 1000 rows, that is 0.5 million in place of 334
 # million.
 #
-# `fnb.ops.kv_put` writes the new key (third 1) or value (third 2) into such a **cache**, at the place of the row, and
-# `fnb.ops.cached_attention` is the attention of one query to it. Row by row, this gives what the whole text gives at
-# once.
+# Keys and values that are kept are called a **cache**, like the memories of chapter 5. `fnb.ops.kv_put` writes the new
+# key or value into it, at the place that the row has in its text; its last number says which third of the row that is,
+# 1 for keys and 2 for values, as queries are third 0. `fnb.ops.cached_attention` is the attention of one query to the
+# cache. Row by row, this gives what the whole text gives at once.
 
 # %%
 assert sum(n for n in range(1, 1001)) == 500_500
@@ -237,16 +247,17 @@ whole = fnb.ops.attention(packed, 2).numpy()
 empty = np.zeros((2 * 2, 5, 4))  # batch * heads, places, d
 keys, values = fnb.tensor(empty), fnb.tensor(empty)
 for i in range(5):
-    row, at = fnb.tensor(packed[:, i]), [i, i]
+    row, at = fnb.tensor(packed[:, i]), [i, i]  # the new row of both texts, and its places
     fnb.ops.kv_put(keys, row, at, 1)
     fnb.ops.kv_put(values, row, at, 2)
     y = fnb.ops.cached_attention(row, keys, values, at)
     assert np.allclose(y.numpy(), whole[:, i])
 
 # %% [markdown]
-# The kernel computes one head of one sequence, all in one go: scores and their maximum, exponentials and their sum, the
+# The kernel computes one head of one text, all in one go: scores and their maximum, exponentials and their sum, the
 # division, and the mean of the values. It goes as far as the row's own place. No mask is needed, since what comes later
-# is not there yet.
+# is not there yet. (The weights behind that place become zeros, as far as `filled` says, for those who ask to see
+# them.)
 #
 # ```{literalinclude} /../forgenb/ops/cached_attention.py
 # :pyobject: cached_attention_kernel

@@ -35,7 +35,8 @@ def walk(rule, steps=50, scale=1.0, **settings):
 
 # %% [markdown]
 # forgenb's optimisers take *parameters*, tensors that are there to be trained: `fnb.Parameter` makes one of a tensor.
-# `step()` reads `grad` and overwrites the parameter. This is the same walk, with a gradient that comes from `backward`.
+# (`decay=True` is for the last of our optimisers.) `step()` reads `grad` and overwrites the parameter. This is the same
+# walk, with a gradient that comes from `backward`.
 
 
 # %%
@@ -53,8 +54,9 @@ def library_walk(make, steps=50):
 # %% [markdown]
 # ## SGD
 #
-# **Gradient descent** is chapter 1's: $p \leftarrow p - \eta g$. It is called *stochastic*, **SGD** for short, since in
-# training each gradient is that of a few examples drawn by chance. In forgenb it is `fnb.optim.SGD`.
+# **Gradient descent** is chapter 1's: $p \leftarrow p - \eta g$, where the arrow says that the new $p$ is what stands
+# on the right. It is called *stochastic* gradient descent, **SGD** for short, since in training each gradient is that
+# of a few examples drawn by chance. In forgenb it is `fnb.optim.SGD`.
 
 
 # %%
@@ -77,8 +79,8 @@ assert abs(walk(sgd, lr=0.079)[-1, 1]) < 1 < abs(walk(sgd, lr=0.081)[-1, 1])
 # %% [markdown]
 # ## Momentum
 #
-# Keep a running sum of gradients, $b$, and forget a little of it each time. Across the valley gradients change their
-# sign and cancel; along it they agree and add up.
+# Keep a running sum of gradients, $b$, which starts at 0, and forget a little of it each time. Across the valley
+# gradients change their sign and cancel; along it they agree and add up.
 #
 # $$ b \leftarrow \mu b + g, \qquad p \leftarrow p - \eta b $$
 #
@@ -125,8 +127,9 @@ for q in ahead:
     p = p - 0.02 * b
 
 # %% [markdown]
-# forgenb does all of it in one pass over the memory. `factor` is there for clipping; a negative one, for gradients that
-# are not finite, leaves everything as it was.
+# forgenb does all of it in one pass over the memory. `factor` is there for *clipping*, which shortens a gradient that
+# is too long; a negative one, for gradients that are not finite, leaves everything as it was. `l2` is weight decay,
+# which comes at the end of this chapter.
 #
 # ```{literalinclude} /../forgenb/optim/sgd.py
 # :pyobject: nesterov_kernel
@@ -140,7 +143,7 @@ for q in ahead:
 #
 # $$ v \leftarrow \alpha v + (1 - \alpha) g^2, \qquad p \leftarrow p - \eta \frac{g}{\sqrt{v} + \epsilon} $$
 #
-# The little $\epsilon$ keeps a parameter with gradient 0 from dividing by 0.
+# $v$ starts at 0. The little $\epsilon$, here $10^{-8}$, keeps a parameter with gradient 0 from dividing by 0.
 
 
 # %%
@@ -153,7 +156,8 @@ scaled = walk(rmsprop, lr=0.1, alpha=0.9)
 assert np.allclose(scaled, library_walk(lambda p: fnb.optim.RMSprop(p, lr=0.1, alpha=0.9)))
 
 # %% [markdown]
-# Whatever multiplies the gradient, divides it again. A loss a thousand times as large gives the same path.
+# Whatever multiplies the gradient, divides it again. A loss a thousand times as large gives the same path, but for the
+# little $\epsilon$.
 
 # %%
 assert np.allclose(scaled, walk(rmsprop, scale=1000.0, lr=0.1, alpha=0.9), atol=1e-5)
@@ -189,9 +193,10 @@ both = walk(adam, lr=0.3)
 assert np.allclose(both, library_walk(lambda p: fnb.optim.Adam(p, lr=0.3)))
 
 # %% [markdown]
-# The first step shows what the correction is for. With it $m$ becomes $g$ and $v$ becomes $g^2$, so every parameter
-# moves by $\eta$, no more and no less. Without it the step is $0.1 / \sqrt{0.001}$, more than three times as long, just
-# when the least is known.
+# The first step shows what the correction is for. With it $m$ counts as $g$ and $v$ as $g^2$, so every parameter moves
+# by $\eta$ (or not at all, where $g$ is 0). Without it the step is $0.1 / \sqrt{0.001}$ times as long, more than three
+# times, just when the least is known. The two numbers are $1 - \beta$ for $\beta_1 = 0.9$ and $\beta_2 = 0.999$, the
+# usual choice.
 
 # %%
 first = walk(adam, steps=1, lr=0.3)[1] - START
@@ -251,11 +256,14 @@ print(three)
 assert np.allclose(three, [0.989, 0.978011, 0.967032989], atol=1e-8, rtol=0)
 shrunk = walk(adamw, lr=0.3, decay=0.1)
 assert np.allclose(shrunk, library_walk(lambda p: fnb.optim.AdamW(p, 0.3, (0.9, 0.999), weight_decay=0.1)))
+assert fnb.Parameter(fnb.tensor(np.ones((2, 2)))).decay  # a matrix
+assert not fnb.Parameter(fnb.tensor(np.ones(2))).decay
 
 # %% [markdown]
 # Adam and AdamW share one kernel: `l2` is decay of the old kind, `shrink` is $\eta \lambda$. What is the same for all
-# entries, such as $\eta / (1 - \beta_1^t)$, is computed once, outside. Biases and gains have no decay unless you ask
-# for it; above we asked, with `decay=True`.
+# elements is computed once, outside: `rate` is $\eta / (1 - \beta_1^t)$, `rest1` is $1 - \beta_1$, and `root` is
+# $1 / \sqrt{1 - \beta_2^t}$. Parameters with a single axis, such as biases and gains, have no decay unless you ask for
+# it; above we asked, with `decay=True`.
 #
 # ```{literalinclude} /../forgenb/optim/adam.py
 # :pyobject: adam_kernel
