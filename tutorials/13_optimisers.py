@@ -261,9 +261,10 @@ assert not fnb.Parameter(fnb.tensor(np.ones(2))).decay
 
 # %% [markdown]
 # Adam and AdamW share one kernel: `l2` is decay of the old kind, `shrink` is $\eta \lambda$. What is the same for all
-# elements is computed once, outside: `rate` is $\eta / (1 - \beta_1^t)$, `rest1` is $1 - \beta_1$, and `root` is
-# $1 / \sqrt{1 - \beta_2^t}$. Parameters with a single axis, such as biases and gains, have no decay unless you ask for
-# it; above we asked, with `decay=True`.
+# entries, such as $\eta / (1 - \beta_1^t)$, is computed once, outside. Biases and gains have no decay unless you ask
+# for it; above we asked, with `decay=True`.
+# They are known by their single axis. In the kernel `rate` is the number just named, `rest1` is $1 - \beta_1$, and
+# `root` is $1 / \sqrt{1 - \beta_2^t}$.
 #
 # ```{literalinclude} /../forgenb/optim/adam.py
 # :pyobject: adam_kernel
