@@ -187,7 +187,7 @@ fused = recorded(formula, x, y)
 print(f"{launches} launches in {best(lambda: formula(x, y)) * 1e3:.1f} ms")
 print(f"1 launch in {best(fused.run) * 1e3:.1f} ms")
 assert launches == 12
-assert fused.work()["bytes"] == 12 * n  # as much as one of the twelve
+assert fused.work() == {"bytes": 12 * n, "flop": 12 * n}  # the bytes of one op, the flop of twelve
 
 # %% [markdown]
 # ## The roofline

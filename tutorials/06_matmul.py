@@ -130,7 +130,7 @@ assert fnb.gradcheck(lambda a, c: a @ c, a, c)
 # This is the meaning of a product in the kernel language of chapter 4. Each result is a *dot product*, the sum of the
 # products of a row's numbers and a column's. A long sum is cut into blocks of 1024, so that small numbers are not lost
 # in a large total; chapter 7 shows how much such blocks help. The operands are flat. `a_at` and `b_at` say where a row
-# or a column begins, `a_step` and `b_step` how far its next number is. `real(0)` is a zero of the kernel's dtype.
+# or a column begins, `a_step` and `b_step` how far its next number is.
 #
 # ```{literalinclude} /../forgenb/kernel/product.py
 # :pyobject: dot

@@ -79,8 +79,8 @@ for bit in range(32):
     flips.append(np.unpackbits(changed.view(np.uint8)).sum() / len(places))
 print(f"from {min(flips):.2f} to {max(flips):.2f} of 32 bits change")
 assert 15 < min(flips) <= max(flips) < 17
-low = np.uint32(747796405) * places ^ np.uint32(747796405) * (places ^ np.uint32(1 << 31))
-assert (low == 1 << 31).all()  # multiplying alone: the highest bit reaches no other
+differ = np.uint32(747796405) * places ^ np.uint32(747796405) * (places ^ np.uint32(1 << 31))
+assert (differ == 1 << 31).all()  # multiplying alone: the highest bit reaches no other
 
 # %% [markdown]
 # The eye is a good judge too. Here are two masks for 64 rows of 64 numbers, one made by multiplying alone, and one made
