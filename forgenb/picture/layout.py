@@ -50,7 +50,6 @@ def layered(sizes: Sequence[Size], links: Sequence[Arrow]) -> Layout:
     places = _Places(sizes, links)
     for turn in range(ROUNDS):
         places.order(down=turn % 2 == 0)
-    places.pack()
     for turn in range(ROUNDS):
         places.move(down=turn % 2 == 0)
     return places.layout()
@@ -125,12 +124,6 @@ class _Places:
             row.sort(key=lambda n: sum(self.at[m] for m in near[n]) / len(near[n]) if near[n] else self.at[n])
             for place, n in enumerate(row):
                 self.at[n] = place
-
-    def pack(self) -> None:
-        """Place each row from the left."""
-        for row in self.rows:
-            for n, offset in zip(row, self._offsets(row)):
-                self.x[n] = offset
 
     def _offsets(self, row: list[int]) -> list[float]:
         """The middle of each of a row when they stand as close as they may."""

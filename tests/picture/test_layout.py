@@ -80,6 +80,13 @@ def test_a_chain_hangs_straight():
     assert len({x for x, _ in found.middles}) == 1
 
 
+def test_rows_are_ordered_so_that_arrows_do_not_cross():
+    found = layered([(50, 20)] * 6, arrows([(), (), (1,), (0,), (2,), (3,)]))
+    x = [x for x, _ in found.middles]
+    assert (x[0] < x[1]) == (x[3] < x[2]) == (x[5] < x[4])
+    assert (x[0], x[1]) == (x[5], x[4])
+
+
 def test_the_same_graph_has_the_same_places():
     assert layered(*random_graph(3)) == layered(*random_graph(3))
     assert layered([], []).middles == []
