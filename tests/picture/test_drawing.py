@@ -74,6 +74,15 @@ def test_freed_values_are_said_to_be_freed():
     assert [lines[1] for lines, _, _ in boxes(tape)] == ["[1, 2]", "value: freed", "value: freed", "value: freed"]
 
 
+def test_gradients_are_freed_by_a_watched_sweep_that_keeps_the_tape():
+    with fnb.Tape() as tape:
+        x = tape.leaf(fnb.tensor(3.0))
+        y = x * x
+        assert [lines[2] for lines, _, _ in boxes(tape)] == ["grad: none", "grad: none"]
+        y.backward(retain_graph=True)
+    assert [lines[2] for lines, _, _ in boxes(tape)] == ["grad: 6", "grad: freed"]
+
+
 def test_an_output_that_the_closure_keeps_is_shown_until_a_sweep_frees_it():
     x = fnb.tensor(0.0, requires_grad=True)
     with fnb.Tape() as tape:
