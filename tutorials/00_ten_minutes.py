@@ -26,7 +26,7 @@
 # ## Tensors
 #
 # A **tensor** is an array of numbers. `fnb.tensor` makes one from numbers, lists or NumPy arrays. Operators and methods
-# mean what they mean in NumPy, and `@` is the matrix product. Python's numbers become `float32`, and an array keeps its
+# mean what they mean in NumPy, and `@` is the matrix product. Python's floats become `float32`, and an array keeps its
 # dtype. What a tensor can go through is called an *op*, and each one is a function in `fnb.ops`, such as the hyperbolic
 # tangent `fnb.ops.tanh`.
 
