@@ -232,9 +232,11 @@ def test_equal_files_have_equal_verdicts(monkeypatch):
     assert first[2].explanation.endswith("longl...")
 
 
-@pytest.mark.parametrize(("name", "value"), [("seconds", 0.0), ("memory", float("nan")), ("seconds", 1e9)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("seconds", 0.0), ("memory", float("nan")), ("seconds", 1e9), ("memory", "4")]
+)
 def test_limits_must_be_some(name, value):
-    with pytest.raises(ArgumentError, match=f"{name} must be above 0 and at most a million .*, got {value}"):
+    with pytest.raises(ArgumentError, match=f"{name} must be above 0 and at most a million .*, got {value!r}"):
         Limits(**{name: value})
 
 
