@@ -19,7 +19,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import IO
 
@@ -54,7 +53,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value, unit in (("seconds", self.seconds, "s"), ("memory", self.memory, "GiB")):
-            if not (isinstance(value, Real) and math.isfinite(value) and 0 < value <= 1e6):
+            if not (isinstance(value, (int, float)) and math.isfinite(value) and 0 < value <= 1e6):
                 raise ArgumentError(f"{name} must be above 0 and at most a million {unit}, got {value!r}")
 
 
