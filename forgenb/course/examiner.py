@@ -53,7 +53,7 @@ def main() -> None:
     say(state="ran")
     for number in request["numbers"]:
         heard = _Heard()
-        with contextlib.redirect_stdout(heard):
+        with contextlib.redirect_stdout(_stream(heard)):
             verdict = _judged(EXERCISES[number], names, ended, request["file"])
         found = replaced + watch.put_back(before)
         if found:
@@ -72,21 +72,34 @@ def main() -> None:
     os._exit(0)
 
 
-class _Heard(io.TextIOBase):
-    """A stream that keeps the beginning of what is written."""
+class _Heard(io.RawIOBase):
+    """Keeps the beginning of what is written."""
+
+    name = "<stdout>"
+    mode = "wb"
 
     def __init__(self) -> None:
-        self.text = ""
+        self._begin = bytearray()
 
-    def write(self, text: str, /) -> int:
-        self.text += text[: LONGEST + 1 - len(self.text)]
-        return len(text)
+    @property
+    def text(self) -> str:
+        return self._begin.decode("utf-8", "replace")
 
     def writable(self) -> bool:
         return True
 
+    def write(self, data: Any, /) -> int:
+        data = bytes(data)
+        self._begin += data[: 4 * (LONGEST + 1) - len(self._begin)]
+        return len(data)
+
     def fileno(self) -> int:
         return 1
+
+
+def _stream(heard: _Heard) -> io.TextIOWrapper:
+    """A standard output that has all that one has."""
+    return io.TextIOWrapper(heard, "utf-8", "backslashreplace", write_through=True)
 
 
 def _silence() -> None:

@@ -53,8 +53,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value, unit in (("seconds", self.seconds, "s"), ("memory", self.memory, "GiB")):
-            if not (math.isfinite(value) and 0 < value <= 1e6):
-                raise ArgumentError(f"{name} must be above 0 and at most a million {unit}, got {value}")
+            if not (isinstance(value, (int, float)) and math.isfinite(value) and 0 < value <= 1e6):
+                raise ArgumentError(f"{name} must be above 0 and at most a million {unit}, got {value!r}")
 
 
 def examine(files: Mapping[str, bytes], name: str, numbers: Sequence[str], limits: Limits) -> tuple[Verdict, ...]:
