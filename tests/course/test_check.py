@@ -6,7 +6,7 @@ import pytest
 import forgenb as fnb
 from forgenb.course import check
 from forgenb.course.exercise import EXERCISES, Mistaken, exercise
-from forgenb.course.judging import agrees, draw, expect, expect_rule, lone, untouched
+from forgenb.course.judging import agrees, draw, expect, expect_rule, lone, only_words, untouched
 from forgenb.errors import ArgumentError
 
 
@@ -87,7 +87,13 @@ def test_a_kind_may_be_asked_for():
     expect(fnb.tensor([1.0]), [1.0], "x", kind=fnb.Tensor)
     with pytest.raises(Mistaken, match="the numbers are right, but a NumPy array is asked for, and this is a Tensor"):
         expect(fnb.tensor([1.0]), [1.0], "x", kind=np.ndarray)
-    with pytest.raises(Mistaken, match="but a tensor is asked for, and this is an ndarray"):
+    expect([1, np.int64(2)], [1, 2], "x", kind=int)
+    with pytest.raises(Mistaken, match="whole numbers are asked for, and this is a float of float64"):
+        expect(1.0, 1, "x", kind=int)
+    expect(np.float32(1), 1.0, "x", kind=np.float32)
+    with pytest.raises(Mistaken, match="float32 is asked for, and this is an ndarray of float64"):
+        expect(np.ones(1), [1.0], "x", kind=np.float32)
+    with pytest.raises(Mistaken, match="but a tensor is asked for, and this is an ndarray of float64"):
         expect(np.ones(1), [1.0], "x", kind=fnb.Tensor)
 
 
@@ -125,6 +131,34 @@ def test_gradients_may_be_a_list(kind):
     expect_rule(cubed, lambda dout, x: kind([3.0 * dout * x * x]), draw(3), given="x")
     with pytest.raises(Mistaken, match="it returns 1 gradient, where 2 are asked for, one for each input"):
         expect_rule(lambda x, y: x * y, lambda dout, x, y: kind([dout]), draw(3), draw(3), given="x")
+
+
+def starter(x):
+    raise NotImplementedError
+
+
+def whole(n):
+    return sum(min(n, k) for k in range(n))
+
+
+def powers(x):
+    x **= 2
+    return x
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (whole, "the function sum: "),
+        (powers, r"uses \*\*: a kernel"),
+        (lambda x: np.exp(x), "the module np: "),
+    ],
+)
+def test_a_body_has_words_only(body, message):
+    only_words(starter)
+    only_words(lambda x: max(x, 0))
+    with pytest.raises(Mistaken, match=message):
+        only_words(body)
 
 
 def test_a_tolerance_is_relative():

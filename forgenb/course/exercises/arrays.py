@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from ...ops.movement import broadcast_to
 from ..exercise import exercise
 from ..judging import draw, expect, expect_rule
@@ -30,9 +32,11 @@ def sum_to(answer: Callable) -> None:
             [
                 ("the cotangent comes back as it was; an operand that was repeated gets a sum.", dout),
                 ("new axes in front are summed, but an axis of length 1 was repeated too.", dout.sum(front)),
+                ("an axis of length 1 is lost; it must be there as in the operand.", dout.sum(front + stretched)),
                 ("a mean is taken, where each repetition adds its own part.", right * right.size / dout.size),
                 ("one of the repetitions is taken, where all of them add up.", dout[(0,) * len(front)]),
             ],
+            kind=np.ndarray,
         )
 
 

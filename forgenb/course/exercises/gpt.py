@@ -24,7 +24,7 @@ def windows_at(answer: Callable) -> None:
         ids = (draw(length) * 100 + 500).astype("int64")
         given = f"{length} ids, starts={starts} and context={context}"
         found = answer(ids.copy(), np.array(starts), context)
-        if not isinstance(found, tuple | list) or len(found) != 2:
+        if not isinstance(found, tuple | list | np.ndarray) or len(found) != 2:
             raise Mistaken(f"With {given} it must return two arrays, inputs and targets.")
         at = np.array(starts)[:, None] + np.arange(context)
         expect(
@@ -94,13 +94,14 @@ def count_parameters(answer: Callable) -> None:
                 ("there is one block only.", right - (layers - 1) * (12 * c * c + 13 * c)),
             ],
             tolerance=0.0,
+            kind=int,
         )
 
 
 @exercise("17-3", "The choice of the next id")
 def pick(answer: Callable) -> None:
     """It takes (logits, temperature, k, u) and returns an id."""
-    draws = np.linspace(0.001, 0.999, 25)
+    draws = np.append(np.linspace(0.001, 0.999, 25), 0.0)
     for size, temperature, k in ((8, 0.5, 4), (12, 2.0, 12), (9, 1.0, 3), (6, 1.3, 1), (7, 0.01, 5)):
         logits = draw(size) if temperature > 0.1 else 1000.0 * draw(size)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -112,6 +113,7 @@ def pick(answer: Callable) -> None:
             f"{size} logits{'' if temperature > 0.1 else ' of a thousand'}, temperature={temperature} and k={k}",
             wrong,
             tolerance=0.0,
+            kind=int,
         )
 
 
@@ -140,6 +142,10 @@ def _slips(logits: np.ndarray, temperature: float, k: int, draws: np.ndarray) ->
         ("ids are gone through from the likeliest on, where their own order counts.", by_size[_choices(short, draws)]),
         ("this is a place in the sorted list, and no id.", _choices(short, draws)),
         ("this is a place among those that were kept, and no id.", _choices(in_order, draws)),
+        (
+            "with u = 0 it takes an id that was not kept: the running sum must be above u.",
+            np.argmax(np.cumsum(softmax_reference(rows)) >= draws[:, None], axis=1),
+        ),
         ("it takes the id before: the running sum must be above u there.", _choices(rows, draws) - 1),
         ("it takes the id after the one at which the running sum is above u.", _choices(rows, draws) + 1),
     ]
