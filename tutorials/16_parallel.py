@@ -295,8 +295,8 @@ for p in (2, 4, 8, 16):
 # **16-1.** `combine(gradients, counts)`: the gradient of the mean loss of all samples. `gradients` is a list of arrays,
 # each the gradient of the mean loss of one share, and `counts` says how many samples it has.
 #
-# **16-2.** `tree_sum(parts)`: the sum of a list of `float32` arrays, to the last bit as the tree above makes it. Write
-# the halving yourself, and leave the arrays as they were.
+# **16-2.** `tree_sum(parts)`: the sum of a list of `float32` arrays, in `float32` to the last bit as the tree above
+# makes it. Write the halving yourself, and leave the arrays as they were.
 #
 # **16-3.** `clipped_step(w, gradients, counts, lr, most)`: one step of gradient descent, $w - \eta \bar w$, with the
 # gradient of all samples as in 16-1, *clipped*: where its length (the root of the sum of its squares) is above `most`,

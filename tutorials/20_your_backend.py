@@ -376,6 +376,7 @@ site.cleanup()
 # $\alpha \operatorname{op}(a) \operatorname{op}(b) + \text{bias}$ into `out` where there is a bias, an array with a
 # number for each column, and $\alpha \operatorname{op}(a) \operatorname{op}(b) + \beta \, \text{out}$ where it is None.
 # The flags say whether op transposes. With $\beta = 0$, `out` may hold anything, NaN too, and none of it may show.
+# Nothing but `out` changes.
 
 
 # %%

@@ -313,8 +313,8 @@ shutil.rmtree(place)
 # Write the functions, then run the file, or `forgenb course check 22`: a judge tries them on hidden inputs. All three
 # need only the standard library and NumPy, and `fnb.random.generator`.
 #
-# **22-1.** `read_tensor(data, name)`: the tensor of a name as an array, from the bytes `data` of a safetensors file.
-# All tensors in it have the dtype `F32`. Do not use `fnb.load`.
+# **22-1.** `read_tensor(data, name)`: the tensor of a name as a `float32` array, from the bytes `data` of a safetensors
+# file. All tensors in it have the dtype `F32`. Do not use `fnb.load`.
 #
 # **22-2.** `rows_of(step, n, size, seed)`: which of `n` rows the batch of a step has, steps counted from 0. In the
 # epoch number `e` the order of the rows is `fnb.random.generator(seed, "rows", e).permutation(n)`, and batches of

@@ -65,10 +65,8 @@ def add_to(commands: Commands) -> None:
     number(made)
     folder(made)
     made.add_argument("--notebook", action="store_true", help="the notebook")
-    text = (
-        "What a function prints while it is judged is shown below its verdict; to see what else the file prints, or to "
-    )
-    text += "stop in it, run the file itself with python. The exit code is 1 if an exercise is not passed yet."
+    text = "What a function prints while it is judged stands below its verdict. To see what the file prints, or to "
+    text += "stop in it, run the file itself. The exit code is 1 if an exercise is not passed yet."
     made = part("check", _check, "judge your answers", f"Run your file, and judge its functions. {text}")
     number(made, nargs="?")
     folder(made)

@@ -24,6 +24,13 @@ from .exercise import Mistaken
 TOLERANCE = 1e-9
 WHOLE = frozenset({"range", "min", "max"})
 """Builtins that a kernel body may use, of whole numbers."""
+KINDS: dict[type, tuple[str, Callable[[Any], bool]]] = {
+    Tensor: ("a tensor is", lambda got: isinstance(got, Tensor)),
+    np.ndarray: ("a NumPy array is", lambda got: isinstance(got, np.ndarray | np.generic | float)),
+    int: ("whole numbers are", lambda got: np.asarray(got).dtype.kind in "iu"),
+    np.float32: ("float32 is", lambda got: getattr(got, "dtype", None) == np.float32),
+}
+"""What is asked for in words, and whether something is it."""
 
 
 def draw(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> np.ndarray:
@@ -53,7 +60,7 @@ def expect(
     tolerance : float
         Relative to the largest number that is wanted.
     kind : type, optional
-        `Tensor` or `numpy.ndarray`, where the exercise asks for one of them.
+        `Tensor`, `numpy.ndarray`, `int` or `numpy.float32`, where the exercise asks for one of them.
 
     Raises
     ------
@@ -77,9 +84,9 @@ def expect(
         raise Mistaken(f"With {given} the result is {found[where]}{place}, where it should be finite.")
     if not _same(found, right, tolerance):
         raise Mistaken(f"With {given} {_apart(found, right, tolerance)}")
-    if kind is not None and not isinstance(got, (kind, np.generic) if kind is np.ndarray else kind):
-        name = "a NumPy array" if kind is np.ndarray else "a tensor"
-        raise Mistaken(f"With {given} the numbers are right, but {name} is asked for, and this is {_named(got)}.")
+    if kind is not None and not KINDS[kind][1](got):
+        what = _named(got) if isinstance(got, Tensor | list | tuple) else f"{_named(got)} of {np.asarray(got).dtype}"
+        raise Mistaken(f"With {given} the numbers are right, but {KINDS[kind][0]} asked for, and this is {what}.")
 
 
 def lone(found: Any) -> Any:

@@ -87,7 +87,13 @@ def test_a_kind_may_be_asked_for():
     expect(fnb.tensor([1.0]), [1.0], "x", kind=fnb.Tensor)
     with pytest.raises(Mistaken, match="the numbers are right, but a NumPy array is asked for, and this is a Tensor"):
         expect(fnb.tensor([1.0]), [1.0], "x", kind=np.ndarray)
-    with pytest.raises(Mistaken, match="but a tensor is asked for, and this is an ndarray"):
+    expect([1, np.int64(2)], [1, 2], "x", kind=int)
+    with pytest.raises(Mistaken, match="whole numbers are asked for, and this is a float of float64"):
+        expect(1.0, 1, "x", kind=int)
+    expect(np.float32(1), 1.0, "x", kind=np.float32)
+    with pytest.raises(Mistaken, match="float32 is asked for, and this is an ndarray of float64"):
+        expect(np.ones(1), [1.0], "x", kind=np.float32)
+    with pytest.raises(Mistaken, match="but a tensor is asked for, and this is an ndarray of float64"):
         expect(np.ones(1), [1.0], "x", kind=fnb.Tensor)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from ...ops.movement import broadcast_to
 from ..exercise import exercise
 from ..judging import draw, expect, expect_rule
@@ -33,6 +35,7 @@ def sum_to(answer: Callable) -> None:
                 ("a mean is taken, where each repetition adds its own part.", right * right.size / dout.size),
                 ("one of the repetitions is taken, where all of them add up.", dout[(0,) * len(front)]),
             ],
+            kind=np.ndarray,
         )
 
 

@@ -52,11 +52,11 @@ TABLE = np.array([[1.0, -0.5, 2.0], [0.3, 1.5, -1.0]])
 
 
 def _bent(x: np.ndarray) -> np.ndarray:
-    return (TABLE @ x) ** 2
+    return (TABLE @ x) ** 3
 
 
 def _bent_rule(dout: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return TABLE.T @ (2 * dout * (TABLE @ x))
+    return TABLE.T @ (3 * dout * (TABLE @ x) ** 2)
 
 
 def _wrong_rule(dout: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -69,6 +69,9 @@ def _nearly_right_rule(dout: np.ndarray, x: np.ndarray) -> np.ndarray:
     away = _bent_rule(dout, x)
     away[1] += 0.01 * dout[1] * x[0]
     return away
+
+
+STEP = "the step is not h: the two places are h to the left and h to the right."
 
 
 @exercise("14-2", "The largest error of a rule, by differences")
@@ -93,6 +96,7 @@ def disagreement(answer: Callable) -> None:
                 ("errors of either sign cancel in a sum.", abs(apart.sum())),
                 ("each entry has its distance; return the largest.", np.abs(apart)),
                 ("it steps to one side only.", np.abs(one_sided).max()),
+                *((STEP, np.abs(rule(w, x) - _slopes(x, w, other)).max()) for other in (2 * h, h / 2, 1e-4, 1e-5)),
                 (
                     "the difference is divided by h, where the places are further apart.",
                     np.abs(rule(w, x) - 2 * _slopes(x, w, h)).max(),

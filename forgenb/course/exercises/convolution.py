@@ -14,6 +14,7 @@ from ..exercise import Mistaken, exercise
 from ..judging import draw, expect
 
 AXES = (
+    (8, 3, 2, 4, 1),
     (8, 3, 1, 0, 1),
     (8, 3, 1, 1, 1),
     (8, 3, 2, 1, 1),
@@ -50,6 +51,7 @@ def places(answer: Callable) -> None:
                 ("1 is added before the division.", (room + 1) // stride),
                 ("the first place is missing: even a window that just fits has one.", room // stride),
             ],
+            kind=int,
         )
 
 

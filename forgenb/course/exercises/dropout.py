@@ -11,8 +11,9 @@ import numpy as np
 
 from ...creation import tensor
 from ...random import dropout_keep, dropout_scale, pcg_hash
+from ...tensor import Tensor
 from ..exercise import Mistaken, exercise
-from ..judging import draw, expect
+from ..judging import draw, expect, lone
 
 WORDS = (123456789, 0, 1, 2**31, 2**32 - 1, 0xDEADBEEF, 42)
 
@@ -25,7 +26,7 @@ def dropout_rule(answer: Callable) -> None:
         x[..., ::2] = 0.0
         keep, scale = _mask(shape, p, seed), float(dropout_scale(p))
         expect(
-            answer(tensor(dout), tensor(x), p, seed),
+            lone(answer(tensor(dout), tensor(x), p, seed)),
             keep * dout * scale,
             f"x of shape {shape}, p={p} and seed={seed}",
             [
@@ -43,6 +44,7 @@ def dropout_rule(answer: Callable) -> None:
                 ("backward has the mask of another seed than forward.", _mask(shape, p, 0) * dout * scale),
             ],
             tolerance=1e-6,
+            kind=Tensor,
         )
 
 
@@ -125,6 +127,7 @@ def drop_rows(answer: Callable) -> None:
                 ),
             ],
             tolerance=1e-6,
+            kind=Tensor,
         )
 
 

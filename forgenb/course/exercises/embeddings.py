@@ -124,6 +124,7 @@ def blocked_sum(answer: Callable) -> None:
                 ("NumPy's sum of everything has an order of its own.", x.sum()),
             ],
             tolerance=0,
+            kind=np.float32,
         )
 
 

@@ -24,7 +24,7 @@ def windows_at(answer: Callable) -> None:
         ids = (draw(length) * 100 + 500).astype("int64")
         given = f"{length} ids, starts={starts} and context={context}"
         found = answer(ids.copy(), np.array(starts), context)
-        if not isinstance(found, tuple | list) or len(found) != 2:
+        if not isinstance(found, tuple | list | np.ndarray) or len(found) != 2:
             raise Mistaken(f"With {given} it must return two arrays, inputs and targets.")
         at = np.array(starts)[:, None] + np.arange(context)
         expect(
@@ -94,6 +94,7 @@ def count_parameters(answer: Callable) -> None:
                 ("there is one block only.", right - (layers - 1) * (12 * c * c + 13 * c)),
             ],
             tolerance=0.0,
+            kind=int,
         )
 
 
@@ -112,6 +113,7 @@ def pick(answer: Callable) -> None:
             f"{size} logits{'' if temperature > 0.1 else ' of a thousand'}, temperature={temperature} and k={k}",
             wrong,
             tolerance=0.0,
+            kind=int,
         )
 
 

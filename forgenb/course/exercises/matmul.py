@@ -69,7 +69,7 @@ def ragged(answer: Callable) -> None:
             ("only the last products are kept, where they are added up.", np.outer(numbers[0][:, -1], numbers[1][-1])),
             ("nothing is written.", np.zeros_like(right)),
         ]
-        expect(answer(x, w, rows, columns), right, given, slips)
+        expect(answer(x, w, rows, columns), right, given, slips, kind=np.ndarray)
         _check_loads(x.loads, w.loads, k * m * -(-n // columns), k * n * -(-m // rows), m * k * n, given)
 
 

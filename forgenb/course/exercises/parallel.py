@@ -57,7 +57,7 @@ def combine(answer: Callable) -> None:
 @exercise("16-2", "A sum in the order of the tree")
 def tree_sum(answer: Callable) -> None:
     """It takes a list of float32 arrays and returns their sum, with the bits of the tree."""
-    for workers in (1, 2, 8, 5, 7, 6, 12):
+    for workers in (8, 1, 2, 5, 7, 6, 12):
         parts = [(10.0 ** (k % 4) * draw(50, seed=k)).astype("float32") for k in range(workers)]
         mine = [part.copy() for part in parts]
         given = f"{workers} arrays"
@@ -84,6 +84,7 @@ def tree_sum(answer: Callable) -> None:
                 ),
             ],
             tolerance=0.0,
+            kind=np.float32,
         )
 
 

@@ -6,7 +6,7 @@ program with one of its questions otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..exercise import Mistaken, exercise
@@ -97,8 +97,9 @@ def needed(answer: Callable) -> None:
 
 
 def _statements(found: Any, given: str) -> Program:
-    if not isinstance(found, list | tuple):
+    if not isinstance(found, Iterable) or isinstance(found, str | Mapping):
         raise Mistaken(f"With {given} it returns {type(found).__name__}, where it must be a list of statements.")
+    found = list(found)
     try:
         return [(out, op, tuple(ins)) for out, op, ins in found]
     except (TypeError, ValueError) as error:

@@ -56,7 +56,7 @@ def read_tensor(answer: Callable) -> None:
             ]
             with np.errstate(all="ignore"):
                 got = answer(data, name)
-                expect(got, right, f"the tensor {name!r} of shape {right.shape}", mistakes, tolerance=0.0)
+                expect(got, right, f"the tensor {name!r} of shape {right.shape}", mistakes, 0.0, np.float32)
 
 
 def _numbers(data: bytes, place: int, size: int) -> np.ndarray:
@@ -103,6 +103,7 @@ def rows_of(answer: Callable) -> None:
                 ("the seed has no effect.", generator(0, "rows", epoch).permutation(n)[place * size :][:size]),
             ],
             tolerance=0.0,
+            kind=int,
         )
 
 

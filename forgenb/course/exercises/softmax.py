@@ -13,7 +13,7 @@ from ...creation import tensor
 from ...ops.cross_entropy import cross_entropy
 from ...ops.log_softmax import log_softmax
 from ..exercise import Mistaken, exercise
-from ..judging import agrees, draw, expect, expect_rule
+from ..judging import agrees, draw, expect, expect_rule, lone
 
 
 @exercise("07-1", "The log-sum-exp of each row")
@@ -65,7 +65,7 @@ def cross_entropy_rule(answer: Callable) -> None:
     """The rule takes (dout, x, targets), of which targets is an array of integers, and returns the gradient of x."""
     for shape, targets in (((3, 4), [1, 3, 1]), ((1, 5), [0]), ((5, 2), [0, 1, 1, 0, 1])):
         right, x, given = np.array(targets), draw(*shape), f"logits of shape {shape}"
-        found = answer(tensor(np.float64(0.7)), tensor(x), right.copy())
+        found = lone(answer(tensor(np.float64(0.7)), tensor(x), right.copy()))
         unbent = (x - np.eye(shape[1])[right]) * (0.7 / shape[0])
         if agrees(found, unbent):
             raise Mistaken(f"With {given} the logits stand where their probabilities must.")

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
 from ..exercise import Mistaken, exercise
-from ..judging import draw, expect
+from ..judging import draw, expect, untouched
 
 WINDOWS = (
     ("a whole block", "float32", 0, (2, 6), (6, 1)),
@@ -94,7 +95,7 @@ def read_block(answer: Callable) -> None:
 
 def _expect_slot(found: object, right: float, name: str, form: str, given: str, block: bytes) -> None:
     """Compare one number, and say how its bytes may have been read."""
-    if found == right and isinstance(found, float if form == "d" else int):
+    if found == right and isinstance(found, float if form == "d" else int | np.integer):
         return
     raw = struct.pack("=" + form, right)
     mistakes = (
@@ -118,27 +119,31 @@ def gemm(answer: Callable) -> None:
     """It takes matrices, flags and scales, and writes into ``out``."""
     m, n, k = 3, 4, 2
     for flags in ((False, False), (True, False), (False, True), (True, True)):
-        for kind, alpha, beta in (("no bias", 0.5, 2.0), ("no bias", 2.0, 0.0), ("a bias", 0.5, 2.0)):
+        for kind, (alpha, beta) in product(("no bias", "a bias"), ((0.5, 2.0), (2.0, 0.0))):
             left, right = draw(m, k), draw(k, n, seed=1)
             bias = draw(n, seed=2) if kind == "a bias" else None
             old = draw(m, n, seed=3) if beta else np.full((m, n), np.nan)
             out, turned = old.copy(), (left.T if flags[0] else left, right.T if flags[1] else right)
             given = f"{kind}, trans_a={flags[0]}, trans_b={flags[1]}, alpha={alpha} and beta={beta}"
-            answer(turned[0].copy(), turned[1].copy(), out, None if bias is None else bias.copy(), *flags, alpha, beta)
-            product, kept = left @ right, 0.0 if beta == 0.0 else beta * old
+            handed = turned[0].copy(), turned[1].copy(), None if bias is None else bias.copy()
+            answer(*handed[:2], out, handed[2], *flags, alpha, beta)
+            made, kept = left @ right, 0.0 if beta == 0.0 else beta * old
             shift = 0.0 if bias is None else bias
             expect(
                 out,
-                alpha * product + (kept if bias is None else shift),
+                alpha * made + (kept if bias is None else shift),
                 given,
                 [
                     ("beta times NaN is NaN: with beta 0 nothing of out may be read.", np.full((m, n), np.nan)),
                     ("out is as it was: write into it, since its memory is what the caller has.", old),
-                    ("the product alone is there; something is to be added.", alpha * product),
-                    ("what is in out is added although there is a bias.", alpha * product + shift + kept),
-                    ("alpha scales the bias too; it belongs to the product.", alpha * (product + shift)),
-                    ("alpha scales what was in out too; it belongs to the product.", alpha * (product + kept)),
-                    ("alpha is left out.", product + (kept if bias is None else shift)),
-                    ("beta is left out: what was in out is added as it is.", alpha * product + old),
+                    ("the product alone is there; something is to be added.", alpha * made),
+                    ("what is in out is added although there is a bias.", alpha * made + shift + kept),
+                    ("alpha scales the bias too; it belongs to the product.", alpha * (made + shift)),
+                    ("alpha scales what was in out too; it belongs to the product.", alpha * (made + kept)),
+                    ("alpha is left out.", made + (kept if bias is None else shift)),
+                    ("beta is left out: what was in out is added as it is.", alpha * made + old),
                 ],
             )
+            for name, before, after in zip(("a", "b", "bias"), (*turned, bias), handed, strict=True):
+                if after is not None:
+                    untouched(before, after, given, name)

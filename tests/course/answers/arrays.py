@@ -1,6 +1,6 @@
 """Answers to the exercises of chapter 03."""
 
-from forgenb import ops
+from forgenb import ops, tensor
 
 
 def sum_to(dout, shape):
@@ -19,6 +19,7 @@ def mean_rule(dout, x):
 RIGHT = {"03-1": sum_to, "03-2": outer_rule, "03-3": mean_rule}
 
 WRONG = [
+    ("03-1", "returns a tensor", lambda dout, shape: tensor(sum_to(dout, shape)), "a NumPy array is asked for"),
     ("03-1", "returns the cotangent", lambda dout, shape: dout, "comes back as it was"),
     (
         "03-1",

@@ -59,6 +59,7 @@ def one_way(f, rule, x, w, h):
 
 
 WRONG = [
+    ("14-2", "steps by 2h", lambda f, rule, x, w, h: disagreement(f, rule, x, w, 2 * h), "the step is not h"),
     (
         "14-1",
         "weighs as for central ones",

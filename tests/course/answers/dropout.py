@@ -88,6 +88,8 @@ def first_of_row(x, p, seed):
 
 
 WRONG = [
+    ("11-1", "returns an array", lambda *a: dropout_rule(*a).numpy(), "a tensor is asked for, and this is an ndarray"),
+    ("11-3", "returns an array", lambda *a: drop_rows(*a).numpy(), "a tensor is asked for, and this is an ndarray"),
     ("11-1", "asks where y is zero", by_zeros, "a zero of x that was kept has no gradient"),
     ("11-1", "does not scale", without_scale, "the scale is missing"),
     ("11-1", "hands dout on", lambda dout, x, p, seed: dout, "without a mask"),

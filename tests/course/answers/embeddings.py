@@ -104,6 +104,7 @@ def full_only(x, size):
 
 
 WRONG = [
+    ("10-3", "returns a Python number", lambda x, size: float(blocked_sum(x, size)), "float32 is asked for"),
     ("10-1", "adds with an index", last_wins, "has the gradient of one of them"),
     ("10-1", "takes the mean of a word", mean_of_uses, "a word has the mean"),
     ("10-1", "ignores pos", from_the_start, "pos is not heeded"),

@@ -45,6 +45,8 @@ def overflows(logits, temperature, k, u):
 
 
 WRONG = [
+    ("17-2", "returns a float", lambda *a: float(count_parameters(*a)), "whole numbers are asked for"),
+    ("17-3", "returns a float", lambda *a: float(pick(*a)), "whole numbers are asked for"),
     ("17-1", "repeats the inputs", lambda ids, starts, t: (windows_at(ids, starts, t)[0],) * 2, "inputs again"),
     (
         "17-1",

@@ -87,6 +87,7 @@ def per_matrix(dout, x, w):
 
 
 WRONG = [
+    ("06-3", "returns lists", lambda *a: ragged(*a).tolist(), "a NumPy array is asked for, and this is a list"),
     ("06-1", "transposes w", lambda dout, x, w, b: (dout @ w.T, dout.T @ x, dout.sum(0)), "transpos"),
     ("06-1", "transposes the gradient of w", lambda dout, x, w, b: (dout @ w, x.T @ dout, dout.sum(0)), "transpos"),
     ("06-1", "does not sum", lambda dout, x, w, b: (dout @ w, dout.T @ x, dout), "not summed"),

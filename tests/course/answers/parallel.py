@@ -64,6 +64,7 @@ def middle_waits(parts):
 
 
 WRONG = [
+    ("16-2", "returns float64", lambda parts: tree_sum(parts).astype("float64"), "float32 is asked for"),
     ("16-1", "takes the mean", lambda gradients, counts: np.mean(gradients, axis=0), "all shares count the same"),
     ("16-1", "adds up", lambda gradients, counts: sum(gradients), "without weights"),
     (

@@ -84,6 +84,8 @@ def added_up(data):
 
 
 WRONG = [
+    ("22-1", "returns float64", lambda data, name: read_tensor(data, name).astype("float64"), "float32 is asked for"),
+    ("22-2", "returns floats", lambda *a: [float(row) for row in rows_of(*a)], "whole numbers are asked for"),
     ("22-1", "forgets the shape", lambda data, name: read_tensor(data, name).ravel(), "the shape is not used"),
     ("22-1", "counts from the start of the file", from_file_start, "not from the start of the file"),
     ("22-1", "forgets eight bytes", eight_early, "which is 8 bytes later"),

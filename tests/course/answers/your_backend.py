@@ -92,7 +92,20 @@ def shifted(bias):
     return 0.0 if bias is None else bias
 
 
+def spoiling(a, b, out, bias, *others):
+    gemm(a, b, out, bias, *others)
+    a *= 0.5
+
+
+def reads_out_with_a_bias(a, b, out, bias, trans_a, trans_b, alpha, beta):
+    kept = 0.0 if bias is None else 0.0 * out
+    gemm(a, b, out, bias, trans_a, trans_b, alpha, beta)
+    out += kept
+
+
 WRONG = [
+    ("20-3", "scales a", spoiling, "a is no longer what it was"),
+    ("20-3", "reads out beside a bias", reads_out_with_a_bias, "nothing of out may be read"),
     ("20-1", "returns a window", not_a_copy, "it is no copy"),
     ("20-1", "forgets strides", without_strides, "the strides are not looked at"),
     ("20-1", "forgets the offset", without_offset, "the offset is not looked at"),
