@@ -305,7 +305,7 @@ assert all(np.isclose(abs(step[0]), abs(step[1])) for step in slant)
 # bias correction after the last one.
 #
 # **13-2.** `train_adamw(p, gradient, steps, lr, beta1, beta2, eps, decay)`: start at the array `p`, take steps of
-# AdamW, and return where they end. `gradient(p)` gives the gradient at `p`.
+# AdamW, and return where they end. `gradient(p)` gives the gradient at `p`. Here and in 13-3 leave `p` as it was.
 #
 # **13-3.** `train_lion(p, gradient, steps, lr, beta1, beta2, decay)`: one that forgenb does not have. *Lion* (Chen and
 # others, 2023) has one memory, $m$, from 0, and steps of one size:

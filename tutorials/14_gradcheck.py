@@ -231,6 +231,7 @@ assert mistake_of(fnb.ops.relu, handed_on, signed) == "mask-missing"
 #
 # **14-2.** `disagreement(f, rule, x, w, h)`: the largest distance between an entry of `rule(w, x)` and the central
 # difference for it, of the outputs weighed by `w`. All NumPy; `f` may return another shape than that of `x`.
+# Leave `x` as it was.
 #
 # **14-3.** `rms_rule(dout, x)`: find the mistakes. For $y = x / r$ with $r = \sqrt{\frac1n \sum_j x_j^2}$ along the
 # last axis somebody wrote the rule `dout / r + x * (dout * x).sum(-1, keepdims=True) / r**3`. It has two. Write the

@@ -32,6 +32,7 @@ def sum_to(answer: Callable) -> None:
             [
                 ("the cotangent comes back as it was; an operand that was repeated gets a sum.", dout),
                 ("new axes in front are summed, but an axis of length 1 was repeated too.", dout.sum(front)),
+                ("an axis of length 1 is lost; it must be there as in the operand.", dout.sum(front + stretched)),
                 ("a mean is taken, where each repetition adds its own part.", right * right.size / dout.size),
                 ("one of the repetitions is taken, where all of them add up.", dout[(0,) * len(front)]),
             ],

@@ -38,7 +38,7 @@ def embedding_rule(answer: Callable) -> None:
         expect(
             found[0],
             dwte,
-            f"{given}, in the gradient of the words,",
+            f"{given}, in the gradient of the words",
             [
                 ("a word that stands at several places has the gradient of one of them.", last),
                 ("a word has the mean over its positions, where each adds its own part.", dwte / np.maximum(used, 1)),
@@ -48,7 +48,7 @@ def embedding_rule(answer: Callable) -> None:
         expect(
             found[1],
             dwpe,
-            f"{given}, in the gradient of the places,",
+            f"{given}, in the gradient of the places",
             [
                 ("the rows begin at the first place; pos is not heeded.", first),
                 ("a place has the mean over the texts, where each adds its own part.", dwpe / ids.shape[0]),

@@ -101,7 +101,7 @@ def count_parameters(answer: Callable) -> None:
 @exercise("17-3", "The choice of the next id")
 def pick(answer: Callable) -> None:
     """It takes (logits, temperature, k, u) and returns an id."""
-    draws = np.linspace(0.001, 0.999, 25)
+    draws = np.append(np.linspace(0.001, 0.999, 25), 0.0)
     for size, temperature, k in ((8, 0.5, 4), (12, 2.0, 12), (9, 1.0, 3), (6, 1.3, 1), (7, 0.01, 5)):
         logits = draw(size) if temperature > 0.1 else 1000.0 * draw(size)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -142,6 +142,10 @@ def _slips(logits: np.ndarray, temperature: float, k: int, draws: np.ndarray) ->
         ("ids are gone through from the likeliest on, where their own order counts.", by_size[_choices(short, draws)]),
         ("this is a place in the sorted list, and no id.", _choices(short, draws)),
         ("this is a place among those that were kept, and no id.", _choices(in_order, draws)),
+        (
+            "with u = 0 it takes an id that was not kept: the running sum must be above u.",
+            np.argmax(np.cumsum(_softmax(rows)) >= draws[:, None], axis=1),
+        ),
         ("it takes the id before: the running sum must be above u there.", _choices(rows, draws) - 1),
         ("it takes the id after the one at which the running sum is above u.", _choices(rows, draws) + 1),
     ]

@@ -112,6 +112,11 @@ def _run_lanes(body: FunctionType, count: int, row: int, x: np.ndarray, out: np.
                     f"With x of shape {x.shape} and {count} lanes, a lane writes numbers that belong to other lanes."
                 )
             out[own] = written[own]
+        if len({len(part) for part in parts}) > 1:
+            raise Mistaken(
+                f"With x of shape {x.shape} and {count} lanes, lanes call lane_sum {min(map(len, parts))} to "
+                f"{max(map(len, parts))} times: they wait for each other, and each must call it as often as the others."
+            )
     return foreign
 
 
@@ -143,6 +148,7 @@ def _row_slips(x: np.ndarray, count: int) -> list[tuple[str, np.ndarray]]:
         ("the sum of the row is taken away, where the mean is asked for.", x - n * mean),
         ("the sum is divided by the number of rows.", x - n * mean / x.shape[0]),
         ("the mean itself is written.", np.broadcast_to(mean, x.shape)),
+        ("the sum is used before all of the row is in it.", x - np.cumsum(x, 1) / n),
         ("all rows have the mean of the first one.", x - mean[:1]),
         ("each lane takes away what it has added up itself, where the row's sum is that of all.", x - own / n),
         ("each lane adds up the whole row, and so every number counts once a lane.", x - count * mean),

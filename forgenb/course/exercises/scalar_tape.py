@@ -83,6 +83,10 @@ def gradients(answer: Callable) -> None:
                     "the walk starts from the last entry, which is not the root.",
                     _swept(tape[::-1], tape[-1][0], inputs),
                 ),
+                (
+                    "a number that the tape has made loses its gradient when its own entry is used.",
+                    [0.0 if any(x is out for out, *_ in tape) else dx for x, dx in zip(inputs, right, strict=True)],
+                ),
                 ("only the root's own entry is used.", _swept([_entry_of(root, tape)], root, inputs)),
             ],
         )

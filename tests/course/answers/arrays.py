@@ -8,6 +8,11 @@ def sum_to(dout, shape):
     return dout.sum(tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True).reshape(shape)
 
 
+def without_axes(dout, shape):
+    dout = dout.sum(tuple(range(dout.ndim - len(shape))))
+    return dout.sum(tuple(i for i, n in enumerate(shape) if n == 1))
+
+
 def outer_rule(dout, x, y):
     return (dout * y.reshape((1, -1))).sum(1), (dout * x.reshape((-1, 1))).sum(0)
 
@@ -19,6 +24,7 @@ def mean_rule(dout, x):
 RIGHT = {"03-1": sum_to, "03-2": outer_rule, "03-3": mean_rule}
 
 WRONG = [
+    ("03-1", "loses axes of length 1", without_axes, "an axis of length 1 is lost"),
     ("03-1", "returns a tensor", lambda dout, shape: tensor(sum_to(dout, shape)), "a NumPy array is asked for"),
     ("03-1", "returns the cotangent", lambda dout, shape: dout, "comes back as it was"),
     (

@@ -44,7 +44,14 @@ def overflows(logits, temperature, k, u):
     return int(np.argmax(np.cumsum(powers / powers.sum()) > u))
 
 
+def at_least(logits, temperature, k, u):
+    kept = np.where(logits >= np.sort(logits)[-k], logits / temperature, -np.inf)
+    powers = np.exp(kept - kept.max())
+    return int(np.searchsorted(np.cumsum(powers / powers.sum()), u))
+
+
 WRONG = [
+    ("17-3", "stops at u itself", at_least, "with u = 0 it takes an id that was not kept"),
     ("17-2", "returns a float", lambda *a: float(count_parameters(*a)), "whole numbers are asked for"),
     ("17-3", "returns a float", lambda *a: float(pick(*a)), "whole numbers are asked for"),
     ("17-1", "repeats the inputs", lambda ids, starts, t: (windows_at(ids, starts, t)[0],) * 2, "inputs again"),

@@ -160,7 +160,24 @@ def means_by_numpy(row, x, out):
         put(out, (row, j), x[row, j] - mean)
 
 
+def in_one_loop(row, x, out):
+    s = real(0)
+    for j in lanes(x.shape[1]):
+        s = accumulate(s, x[row, j])
+        put(out, (row, j), x[row, j] - lane_sum(s) / real(x.shape[1]))
+
+
+def sum_in_a_loop(row, x, out):
+    s = real(0)
+    for j in lanes(x.shape[1]):
+        s = accumulate(s, x[row, j])
+    for j in lanes(x.shape[1]):
+        put(out, (row, j), x[row, j] - lane_sum(s) / real(x.shape[1]))
+
+
 WRONG = [
+    ("04-2", "has one loop", in_one_loop, "used before all of the row is in it"),
+    ("04-2", "calls lane_sum in a loop", sum_in_a_loop, "each must call it as often as the others"),
     ("04-1", "calls NumPy", with_numpy, "uses the module np"),
     ("04-1", "calls abs", with_builtin, "uses the function abs"),
     ("04-1", "takes a power", with_power, "uses **"),

@@ -64,11 +64,21 @@ def popping(tape, root, inputs):
     return found
 
 
+def taking(tape, root, inputs):
+    grads = {root: 1.0}
+    for out, operands, rule in reversed(tape):
+        if out in grads:
+            for x, dx in zip(operands, rule(grads.pop(out)), strict=True):
+                grads[x] = grads.get(x, 0.0) + dx
+    return [grads.get(x, 0.0) for x in inputs]
+
+
 def by_number(tape, root, inputs):
     return dict(zip(inputs, gradients(tape, root, inputs), strict=True))
 
 
 WRONG = [
+    ("02-3", "takes gradients out", taking, "loses its gradient when its own entry is used"),
     ("02-2", "returns a tuple, and forgets dout", lambda dout, out: (out * (1 - out),), "dout is left out"),
     ("02-2", "returns two", lambda dout, out: (dout, out), "the result has shape (2,), and should have ()"),
     ("02-3", "clears the tape", popping, "the tape is no longer what it was"),
