@@ -164,6 +164,8 @@ def _foreign(body: Callable, name: str) -> str:
     """What a name in a body is, if it is not of the kernel language."""
     builtin = None if name in WHOLE else getattr(builtins, name, None)
     found = getattr(body, "__globals__", {}).get(name, builtin)
+    if isinstance(found, type) and issubclass(found, BaseException):  # a starter raises one
+        return ""
     if isinstance(found, ModuleType):
         return "module"
     return "function" if isinstance(found, np.ufunc) or (found is builtin and callable(found)) else ""

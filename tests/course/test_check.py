@@ -6,7 +6,7 @@ import pytest
 import forgenb as fnb
 from forgenb.course import check
 from forgenb.course.exercise import EXERCISES, Mistaken, exercise
-from forgenb.course.judging import agrees, draw, expect, expect_rule, lone, untouched
+from forgenb.course.judging import agrees, draw, expect, expect_rule, lone, only_words, untouched
 from forgenb.errors import ArgumentError
 
 
@@ -131,6 +131,34 @@ def test_gradients_may_be_a_list(kind):
     expect_rule(cubed, lambda dout, x: kind([3.0 * dout * x * x]), draw(3), given="x")
     with pytest.raises(Mistaken, match="it returns 1 gradient, where 2 are asked for, one for each input"):
         expect_rule(lambda x, y: x * y, lambda dout, x, y: kind([dout]), draw(3), draw(3), given="x")
+
+
+def starter(x):
+    raise NotImplementedError
+
+
+def whole(n):
+    return sum(min(n, k) for k in range(n))
+
+
+def powers(x):
+    x **= 2
+    return x
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (whole, "the function sum: "),
+        (powers, r"uses \*\*: a kernel"),
+        (lambda x: np.exp(x), "the module np: "),
+    ],
+)
+def test_a_body_has_words_only(body, message):
+    only_words(starter)
+    only_words(lambda x: max(x, 0))
+    with pytest.raises(Mistaken, match=message):
+        only_words(body)
 
 
 def test_a_tolerance_is_relative():

@@ -26,6 +26,8 @@ def causal_weights(answer: Callable) -> None:
         ("scores of shape (1, 1)", draw(1, 1)),
         ("scores of shape (5, 5), near 1000", draw(5, 5) + 1000.0),
         ("scores of shape (5, 5), near -1000", draw(5, 5) - 1000.0),
+        ("rows of very different size", draw(3, 3) + np.array([[900.0], [0.0], [-900.0]])),
+        ("large scores above the diagonal", draw(4, 4) + 900.0 * (1.0 - np.tri(4))),
     ):
         with np.errstate(all="ignore"):
             found = answer(scores.copy())
@@ -46,6 +48,11 @@ def _weight_slips(scores: np.ndarray) -> list[tuple[str, np.ndarray]]:
         ("rows see one row too many.", _over(scores, np.tri(n, k=1))),
         ("rows see what comes after them, and not what came before.", _over(scores, seen.T)),
         ("columns sum to 1, where rows must.", _over(scores.T, seen.T).T),
+        ("the largest score of all rows is subtracted, where each row has its own.", _shared(scores, scores.max())),
+        (
+            "the score that is subtracted may be one that is hidden, and all that a row sees is then 0.",
+            _shared(scores, scores.max(-1, keepdims=True)),
+        ),
         ("the exponentials leave the range of the numbers.", e * seen / (e * seen).sum(-1, keepdims=True)),
         ("the exponentials leave the range of the numbers.", _unshifted(np.where(seen > 0, scores, -np.inf))),
         ("these are the scores with their mask; the softmax is missing.", np.where(seen > 0, scores, -np.inf)),
@@ -54,6 +61,12 @@ def _weight_slips(scores: np.ndarray) -> list[tuple[str, np.ndarray]]:
 
 def _over(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
     return np.asarray(softmax_reference(np.where(seen > 0, scores, -np.inf)))
+
+
+def _shared(scores: np.ndarray, largest: np.ndarray) -> np.ndarray:
+    """The weights where `largest` is subtracted from all scores, hidden ones too."""
+    e = np.exp(scores - largest) * np.tri(len(scores))
+    return np.asarray(e / e.sum(-1, keepdims=True))
 
 
 def _unshifted(scores: np.ndarray) -> np.ndarray:

@@ -52,6 +52,7 @@ def logcosh(answer: Callable) -> None:
     for given, x, dtype, tolerance in (
         ("numbers between -3 and 3 in float64", wide, "float64", 1e-14),
         ("numbers between -3 and 3 in float32", wide, "float32", 2e-7),
+        ("numbers from 10 to 14 in float64", np.linspace(10, 14, 5), "float64", 1e-14),
         ("100, -100, 1e30, -1e30 and 0 in float32", far, "float32", 2e-7),
     ):
         right = np.logaddexp(x, -x) - np.log(2)

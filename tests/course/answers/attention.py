@@ -85,7 +85,19 @@ def taking_turns(qkv, keys, values):
     return attend(*with_new(qkv, keys, values), np.sqrt(keys.shape[2])).T.reshape(-1)
 
 
+def by_all_rows(scores):
+    e = np.exp(scores - scores.max()) * np.tri(len(scores))
+    return e / e.sum(-1, keepdims=True)
+
+
+def by_hidden_scores(scores):
+    e = np.exp(scores - scores.max(-1, keepdims=True)) * np.tri(len(scores))
+    return e / e.sum(-1, keepdims=True)
+
+
 WRONG = [
+    ("12-1", "subtracts the largest of all", by_all_rows, "where each row has its own"),
+    ("12-1", "subtracts a hidden score", by_hidden_scores, "may be one that is hidden"),
     ("12-1", "forgets the mask", softmax, "there is no mask"),
     ("12-1", "masks too late", lambda s: softmax(s) * np.tri(len(s)), "the mask comes after the softmax"),
     ("12-1", "masks with 0", lambda s: softmax(s * np.tri(len(s))), "a score of 0 has a weight"),
