@@ -144,7 +144,7 @@ def _slips(logits: np.ndarray, temperature: float, k: int, draws: np.ndarray) ->
         ("this is a place among those that were kept, and no id.", _choices(in_order, draws)),
         (
             "with u = 0 it takes an id that was not kept: the running sum must be above u.",
-            np.argmax(np.cumsum(_softmax(rows)) >= draws[:, None], axis=1),
+            np.argmax(np.cumsum(softmax_reference(rows)) >= draws[:, None], axis=1),
         ),
         ("it takes the id before: the running sum must be above u there.", _choices(rows, draws) - 1),
         ("it takes the id after the one at which the running sum is above u.", _choices(rows, draws) + 1),
