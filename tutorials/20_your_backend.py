@@ -372,7 +372,7 @@ site.cleanup()
 # kernel. `symbols` and `operands` are lists of names, `scalars` one of pairs `(name, kind)`. Every number takes eight
 # bytes in the machine's order; a scalar of kind `"real"` is a `float64`, all others are `int64`. `struct` can help.
 #
-# **20-3.** `gemm(a, b, out, bias, trans_a, trans_b, alpha, beta)` for NumPy matrices, of which only `out` changes. Write
+# **20-3.** `gemm(a, b, out, bias, trans_a, trans_b, alpha, beta)` for NumPy matrices; only `out` changes. Write
 # $\alpha \operatorname{op}(a) \operatorname{op}(b) + \text{bias}$ into `out` where there is a bias, an array with a
 # number for each column, and $\alpha \operatorname{op}(a) \operatorname{op}(b) + \beta \, \text{out}$ where it is None.
 # The flags say whether op transposes. With $\beta = 0$, `out` may hold anything, NaN too, and none of it may show.
