@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from support.site import WRITTEN
 
 ROOT = Path(__file__).resolve().parents[1]
 CODE = sorted(path for folder in ("forgenb", "backends") for path in (ROOT / folder).rglob("*.py"))
@@ -64,6 +65,7 @@ def test_no_file_is_too_long():
         path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*.py")
+        if folder != "docs" or path.relative_to(ROOT).parts[1] not in WRITTEN
     }
     assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
 

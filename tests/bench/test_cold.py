@@ -1,5 +1,7 @@
 """Cold starts: which process is timed with which cache, and who does not take part."""
 
+import sys
+
 import pytest
 
 from forgenb.bench import Plan, cold, compare_cold
@@ -60,6 +62,6 @@ def test_a_command_is_timed_after_one_that_fills_the_cache(timed):
 
 
 def test_a_process_that_fails(tmp_path):
-    seconds, found = cold._timed(["python", "-c", "raise SystemExit('no memory')"], 1, {})
+    seconds, found = cold._timed([sys.executable, "-c", "raise SystemExit('no memory')"], 1, {})
     assert seconds > 0
     assert found == {"skipped": "its process ended with code 1: no memory"}

@@ -2,22 +2,22 @@
 
 import pytest
 from support.browser import chromium, missing, opened
-from support.site import site
+from support.site import built_site
 
 import forgenb as fnb
 
 pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
 
-__all__ = ["chromium", "site"]
+__all__ = ["built_site", "chromium"]
 
 PAGES = ("index", "quickstart", "tutorials/02_scalar_tape", "tutorials/12_attention", "ops/layernorm", "ops/index")
 WINDOWS = ((1300, "light"), (360, "light"), (1000, "dark"))
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_fits_its_window_and_gives_no_error(chromium, site, page):
+def test_a_page_fits_its_window_and_gives_no_error(chromium, built_site, page):
     for width, scheme in WINDOWS:
-        with opened(chromium, site / f"{page}.html", width, 900, scheme) as found:
+        with opened(chromium, built_site / f"{page}.html", width, 900, scheme) as found:
             assert found.overflow() <= 0, (width, scheme)
             assert found.errors == []
             assert [address for address in found.requests if not address.startswith(("file:", "data:", "blob:"))] == []
@@ -38,9 +38,9 @@ def judged(chromium, path, width):
 
 
 @pytest.mark.parametrize("width", [1300, 360])
-def test_axe_finds_nothing_critical(chromium, site, width, tmp_path):
+def test_axe_finds_nothing_critical(chromium, built_site, width, tmp_path):
     for page in ("index", "tutorials/02_scalar_tape", "ops/layernorm"):
-        assert judged(chromium, site / f"{page}.html", width) == [], page
+        assert judged(chromium, built_site / f"{page}.html", width) == [], page
     with fnb.Tape(keep=True) as tape:
         (tape.leaf(fnb.tensor([1.0, 2.0])) ** 2).sum().backward()
     tape.explore(tmp_path / "explorer.html")
@@ -53,10 +53,10 @@ def test_axe_sees_what_is_critical(chromium, tmp_path):
     assert {rule for rule, _ in judged(chromium, tmp_path / "bad.html", 800)} == {"image-alt", "button-name"}
 
 
-def test_search_finds_an_op_and_a_chapter(chromium, site):
+def test_search_finds_an_op_and_a_chapter(chromium, built_site):
     """From the disk, where a browser does not let the search show lines of what it has found."""
     for words, page in (("layernorm", "ops/layernorm.html"), ("broadcasting", "tutorials/03_arrays.html")):
-        with opened(chromium, site / "index.html") as found:
+        with opened(chromium, built_site / "index.html") as found:
             found.page.fill("input[name=q]", words)
             found.page.keyboard.press("Enter")
             found.page.wait_for_selector(f'#search-results a[href*="{page}"]')

@@ -4,7 +4,7 @@ import importlib
 import re
 
 import pytest
-from support.site import ROOT, site
+from support.site import ROOT, built_site
 
 sphinx = pytest.importorskip("sphinx", reason="the site needs pip install forgenb[docs]")
 
@@ -14,7 +14,7 @@ from sphinx.util.inventory import InventoryFile  # noqa: E402  # after the skip
 import forgenb as fnb  # noqa: E402  # the same
 from forgenb.ops import TABLE  # noqa: E402  # the same
 
-__all__ = ["site"]
+__all__ = ["built_site"]
 
 REMOTE = re.compile(
     r"<(?:script|img|iframe|source)\b[^>]*\bsrc\s*=\s*[\"']?(?:https?:)?//"
@@ -24,15 +24,15 @@ REMOTE = re.compile(
 """A script, style, font or picture that a page would fetch."""
 
 
-def test_the_site(site):
-    _nothing_is_remote(site)
-    _every_formula_is_understood(site)
-    _every_picture_is_there(site / "tutorials")
-    _each_public_name_has_an_entry(site)
-    assert 'srcdoc="&lt;!doctype html&gt;' in (site / "tutorials/02_scalar_tape.html").read_text()
-    _each_op_has_a_page_with_its_parts(site)
-    assert "mean_rule is still to be written" in (site / "tutorials/03_arrays.html").read_text()
-    assert "<math " in (site / "tutorials/03_arrays.html").read_text()
+def test_the_site(built_site):
+    _nothing_is_remote(built_site)
+    _every_formula_is_understood(built_site)
+    _every_picture_is_there(built_site / "tutorials")
+    _each_public_name_has_an_entry(built_site)
+    assert 'srcdoc="&lt;!doctype html&gt;' in (built_site / "tutorials/02_scalar_tape.html").read_text()
+    _each_op_has_a_page_with_its_parts(built_site)
+    assert "mean_rule is still to be written" in (built_site / "tutorials/03_arrays.html").read_text()
+    assert "<math " in (built_site / "tutorials/03_arrays.html").read_text()
 
 
 def _nothing_is_remote(html):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = {"_build", "api", "ops", "tutorials"}
+"""Folders of docs/ that a build of the site writes."""
 NOISE = ("IPKernelApp", "traitlets")
 """What kernels say that a reader of the build need not know."""
 
@@ -34,7 +36,7 @@ def build(target, *options):
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
+def built_site(tmp_path_factory):
     """The folder of its pages; the first process that asks builds them, and the others wait."""
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
