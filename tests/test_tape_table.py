@@ -8,6 +8,7 @@ import pytest
 from support.leaves import leaf
 
 import forgenb as fnb
+from forgenb.backend import seam
 from forgenb.errors import ArgumentError, DTypeError, TapeError
 
 
@@ -161,6 +162,7 @@ def test_two_threads_note_their_own_launches():
     thread.join()
     assert [entry.kernels for entry in mine.entries] == [entry.kernels for entry in found[0][1].entries]
     assert mine.entries[1].kernels == ["mul_kernel"]
+    assert set() == seam._TRACING  # launches of programs that trace nothing pay nothing
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,8 @@ class _Trace(threading.local):
 
 
 _TRACE = _Trace()
+_TRACING: set[int] = set()
+"""The threads that trace; while there are none, a launch does not look for its thread's events, which takes longer."""
 
 
 def stats() -> Stats:
@@ -75,7 +77,7 @@ def launch(backend, kernel: Kernel, real: str, storage: tuple[str, ...], extent:
         return
     found = _LAUNCHERS.get((backend, kernel, real, storage)) or launcher(backend, kernel, real, storage)
     _COUNTS.launches += 1
-    if _TRACE.events is None:
+    if not _TRACING or _TRACE.events is None:
         backend.launch(found, extent, chunk, block)
         return
     started = time.perf_counter()
@@ -86,7 +88,7 @@ def launch(backend, kernel: Kernel, real: str, storage: tuple[str, ...], extent:
 def launch_ready(ready: Ready, block: bytes, *addresses: int) -> None:
     """Run a launch that was prepared."""
     _COUNTS.launches += 1
-    if _TRACE.events is None:
+    if not _TRACING or _TRACE.events is None:
         ready.call(block, *addresses)
         return
     started = time.perf_counter()
@@ -103,13 +105,14 @@ def launch_new(ready: Ready, block: bytes, nbytes: int, first: int, second: int 
     counts.bytes_allocated += nbytes
     for meter in METERS:
         meter.add(memory, nbytes)
-    started = 0.0 if _TRACE.events is None else time.perf_counter()
+    events = _TRACE.events if _TRACING else None
+    started = 0.0 if events is None else time.perf_counter()
     if second is None:
         ready.call(block, first, memory.address)
     else:
         ready.call(block, first, second, memory.address)
-    if _TRACE.events is not None:
-        _TRACE.events.append((ready.kernel.name, time.perf_counter() - started))
+    if events is not None:
+        events.append((ready.kernel.name, time.perf_counter() - started))
     return memory
 
 
@@ -118,7 +121,7 @@ def gemm(backend, *arguments) -> None:
     _COUNTS.products += 1
     started = time.perf_counter()
     backend.gemm(*arguments)
-    if _TRACE.events is not None:
+    if _TRACING and _TRACE.events is not None:
         _TRACE.events.append(("gemm", time.perf_counter() - started))
 
 
@@ -177,6 +180,7 @@ def synchronize(backend) -> None:
 def start_trace() -> list[tuple[str, float]] | None:
     """Begin to note (kernel, seconds) of every launch of this thread; returns what `stop_trace` puts back."""
     before, _TRACE.events = _TRACE.events, []
+    _TRACING.add(threading.get_ident())
     return before
 
 
@@ -189,3 +193,5 @@ def take_trace() -> list[tuple[str, float]]:
 def stop_trace(before) -> None:
     """End noting, or go back to an outer one."""
     _TRACE.events = before
+    if before is None:
+        _TRACING.discard(threading.get_ident())

@@ -34,5 +34,5 @@ class Written:
             The file cannot be written; what was there before is unchanged.
         """
         if not isinstance(path, (str, os.PathLike)):
-            raise ArgumentError(f"a picture is written to a file, got {type(path).__name__}: give its path")
+            raise ArgumentError(f"a picture or page is written to a file, got {type(path).__name__}: give its path")
         write_whole(path, self.text.encode())
